@@ -7,7 +7,7 @@ import pytest
 
 import stratagem as st
 from stratagem.bounds import delsarte, exact
-from stratagem.bounds.delsarte import Dual, Prices, Slicing, conditioning, max_plus_power
+from stratagem.bounds.delsarte import Dual, SlicedPrices, Slicing, conditioning, max_plus_power
 
 ADULT = (7, 16, 7, 14, 6, 5, 2, 41, 2)
 """Sizes of the nine categorical attributes of the Adult table."""
@@ -68,7 +68,7 @@ def test_it_is_never_above_the_optimum(sizes, epsilon):
     level = spectrum.value((0,) * len(spectrum.groups))
     assert level + conditioning(spectrum, epsilon) <= best
     groups = tuple((spectrum.sizes[g[0]], len(g), float(v)) for g, v in _queried(spectrum))
-    rng, search = np.random.default_rng(7), Prices(groups, 0.0, math.expm1(epsilon))
+    rng, search = np.random.default_rng(7), SlicedPrices(groups, 0.0, math.expm1(epsilon))
     for _ in range(5):
         assert level + search.value(rng.normal(size=len(groups)), 60, 10) <= best
 

@@ -7,7 +7,7 @@ import pytest
 
 import stratagem as st
 from stratagem.bounds import exact, lower_bounds, prefixes_and_ranges, tighten
-from stratagem.bounds.prefixes_and_ranges import Arrays, PathProof, Search
+from stratagem.bounds.prefixes_and_ranges import Arrays, PathProof, RangeSearch
 from stratagem.bounds.proof import Proof
 from stratagem.math.linalg import centred_factor
 from stratagem.workloads.centring import centred, total_term
@@ -100,7 +100,7 @@ def coarse(monkeypatch):
 @pytest.mark.parametrize("make", MAKERS)
 def test_never_above_the_optimum(coarse, make, epsilon):
     workload = make(10)
-    optimum, search = exact(workload, epsilon), Search(line(workload), epsilon)
+    optimum, search = exact(workload, epsilon), RangeSearch(line(workload), epsilon)
     begun = search.best.value
     search.run(60)
     assert begun <= search.best.value <= optimum * (1 + 2e-7)
@@ -120,14 +120,14 @@ def test_never_above_the_optimum(coarse, make, epsilon):
 )
 def test_close_to_strategies(make, n, epsilon, least):
     """Dense matrices prove 2,940.8 at n = 64; strategies reach 1.07e6, 5.91e8, 7.33e9 and 3.20e14."""
-    search = Search(line(make(n)), epsilon)
+    search = RangeSearch(line(make(n)), epsilon)
     search.run(60)
     assert least <= search.best.value <= 1.03 * least
 
 
 @pytest.mark.exhaustive
 def test_prices_that_are_too_low_are_made_good():
-    search = Search(line(st.prefix(256)), 4.0)
+    search = RangeSearch(line(st.prefix(256)), 4.0)
     search.run(60)
     best = search.best
     for share in (0.98, 0.9, 0.5):

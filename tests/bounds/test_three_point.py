@@ -10,7 +10,7 @@ from scipy.linalg import hadamard
 import stratagem as st
 from stratagem.bounds import exact, spectral_bounds
 from stratagem.bounds.delsarte import Dual
-from stratagem.bounds.three_point import LARGEST, Search, beyond, cube, joined, squares, triples
+from stratagem.bounds.three_point import LARGEST, ThreePointSearch, beyond, cube, joined, squares, triples
 from stratagem.solvers.pattern_weights import simplex_weights
 from tables import EPSILONS
 
@@ -102,7 +102,7 @@ def patterns(d: int) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("epsilon", [0.5, 2.0, 5.0])
 def test_any_multipliers_give_a_bound(epsilon):
     rng, (sizes, B) = np.random.default_rng(4), patterns(4)
-    search = Search(triples(4), np.array([4.0, 6.0, 1.0, 0.0]), math.expm1(epsilon))
+    search = ThreePointSearch(triples(4), np.array([4.0, 6.0, 1.0, 0.0]), math.expm1(epsilon))
     for k in range(1, 9):
         prices, (z,) = search.solved(np.array([k]), np.ones(1))
         best = (B[sizes == k] @ prices).max()
@@ -117,7 +117,7 @@ def test_a_constraint_that_a_pattern_breaks_gives_less_than_it_has(floor, right)
     """Negative control: the least energy above level two of three types, and a tenth more of it."""
     sizes, B = patterns(4)
     least = B[sizes == 3][:, 2:].sum(axis=1).min()
-    search = Search(triples(4), np.array([4.0, 6.0, 0.0, 0.0]), 2.0)
+    search = ThreePointSearch(triples(4), np.array([4.0, 6.0, 0.0, 0.0]), 2.0)
     search.__dict__["floor"] = np.full(17, floor * least)
     prices, (z,) = search.solved(np.array([3]), np.ones(1))
     assert (search.proved(3, z, prices) >= (B[sizes == 3] @ prices).max()) == right

@@ -2,6 +2,8 @@
 
 from math import comb
 
+import numpy as np
+
 from stratagem.math.number import integer
 
 
@@ -63,3 +65,17 @@ def view_error(attributes: int, size: int, views: int) -> float:
 def _checked(attributes: int, order: int) -> tuple[int, int]:
     d = integer(attributes, "the number of attributes", 0, 500, "give the binary attributes")
     return d, integer(order, "the order", 0, d, "give the attributes of a table")
+
+
+def readings(tree, V):
+    """Return how many of the intervals of a workload read each node (k,) where each sums its fewest nodes.
+
+    Of the intervals asked for, V[a, b] hold all of the node [a, b]. Its count is read by those that do not hold
+    its parent too.
+    """
+    first, last = tree.spans.T
+    width = np.array(tree.widths)[tree.levels] * tree.branching
+    parent = first // width * width
+    below_root = tree.levels == len(tree.widths) - 1
+    held = V[parent, np.minimum(parent + width, tree.domain_size) - 1]
+    return V[first, last] - np.where(below_root, 0.0, held)

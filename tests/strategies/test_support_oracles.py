@@ -49,7 +49,7 @@ def test_local_hashing_has_the_moments_of_all_hash_functions(g):
     supported = (tables[:, None, :] == np.arange(g)[:, None]).reshape(-1, n)
     Q = np.where(supported, oracle.p, (1 - oracle.p) / (g - 1)) / len(tables)
     assert np.log(Q.max(axis=1) / Q.min(axis=1)).max() == pytest.approx(oracle.epsilon)
-    S = (supported - oracle.other) / (oracle.own - oracle.other)
+    S = (supported - oracle.other) / (oracle.p - oracle.other)
     assert S.T @ Q == pytest.approx(np.eye(n))
     B = np.arange(16.0).reshape(4, 4)
     B = B + B.T
@@ -184,7 +184,7 @@ def test_moments_of_the_smallest_budget_are_those_of_fractions(name):
 
 def moment(oracle, B: np.ndarray, u: int) -> Fraction:
     """E[s^T B s | u] in fractions."""
-    n, p = oracle.domain_size, Fraction(oracle.own)
+    n, p = oracle.domain_size, Fraction(oracle.p)
     if isinstance(oracle, SubsetSelection):
         k = oracle.k
         q = (k - p) / (n - 1)

@@ -27,7 +27,7 @@ class Pair:
 
 
 @dataclass(frozen=True, eq=False)
-class Pool:
+class PooledEvents:
     """Events of several pairs, cut at one ratio of probabilities, and their mean.
 
     No user type is twice the first of a pair, or twice the second. If p_k <= exp(epsilon) q_k for every pair,
@@ -41,7 +41,7 @@ class Pool:
     """Mean probability of every bin for the first user types of the pairs and for the second ones."""
 
 
-def pooled(pairs: Sequence[Pair], samples: int, level: float) -> Pool | None:
+def pooled(pairs: Sequence[Pair], samples: int, level: float) -> PooledEvents | None:
     """Return the events of pairs whose pool gives the highest bound for `samples` reports of each user type."""
     if not pairs:
         return None
@@ -59,7 +59,7 @@ def pooled(pairs: Sequence[Pair], samples: int, level: float) -> Pool | None:
             pairs, bins, *(column[:, mean.inside].sum(axis=1) for column in columns), strict=True
         )
     )
-    return Pool(events, mean, means)
+    return PooledEvents(events, mean, means)
 
 
 def _log_ratio(pair: Pair) -> np.ndarray:
@@ -95,7 +95,7 @@ class Plan:
     """For every user type, pairs of a check's name and the classes of outputs that it counts, finest classes first."""
     favoured: tuple[Favoured, ...]
     """For every user type, the outputs that favour it."""
-    pool: Pool | None
+    pool: PooledEvents | None
     """Events that prove an epsilon; None where no two user types can be compared."""
 
 

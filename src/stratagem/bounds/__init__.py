@@ -306,9 +306,9 @@ class _Tightening:
 
     def _smooth(self, path: Line, seconds: float) -> None:
         """Compute the nonnegative bound of prefixes and ranges of many values."""
-        from stratagem.bounds.prefixes_and_ranges import Search
+        from stratagem.bounds.prefixes_and_ranges import RangeSearch
 
-        search = Search(path, self.epsilon)
+        search = RangeSearch(path, self.epsilon)
         try:
             search.run(seconds, self._enough())
         finally:

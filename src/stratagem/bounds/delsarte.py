@@ -61,7 +61,7 @@ def conditioning(spectrum: Spectrum, epsilon: float, known: float = 0.0) -> floa
     if not sliced or many[-1] == 1 or any(sum(kind) > 1 for kind in spectrum.types):
         return 0.0
     whole = sum(_gain(group) for group in groups[len(sliced) :])
-    return Prices(tuple(sliced), whole, math.expm1(epsilon)).best(known)
+    return SlicedPrices(tuple(sliced), whole, math.expm1(epsilon)).best(known)
 
 
 def _gain(group: tuple[int, int, float]) -> float:
@@ -71,7 +71,7 @@ def _gain(group: tuple[int, int, float]) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Prices:
+class SlicedPrices:
     """The search of the logarithms of the prices of sliced groups; the other attributes have price one."""
 
     groups: tuple[tuple[int, int, float], ...]

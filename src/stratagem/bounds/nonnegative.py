@@ -29,7 +29,7 @@ HALVINGS = 45
 """Bisections of a multiplier; any multiplier gives a valid bound."""
 
 
-class Terms(NamedTuple):
+class UnitProblem(NamedTuple):
     """The numbers of a problem, V scaled to trace one."""
 
     F: jax.Array
@@ -53,7 +53,7 @@ def ends(n: int) -> tuple[int, ...]:
 
 @partial(jax.jit, static_argnames="full")
 @partial(jax.value_and_grad, argnums=0)
-def loss(point: jax.Array, terms: Terms, smoothing: float, barrier: float, full: bool) -> jax.Array:
+def loss(point: jax.Array, terms: UnitProblem, smoothing: float, barrier: float, full: bool) -> jax.Array:
     """Return log D - 2 log S, less the barrier times log det(G/D)/n on h^perp where V has low rank."""
     F, h, X, _, f, c = terms
     n = len(h)
@@ -92,7 +92,7 @@ def _unlisted_excess(
     squares: jax.Array,
     prices: jax.Array,
     tilts: jax.Array,
-    terms: Terms,
+    terms: UnitProblem,
     smoothing: float,
 ) -> jax.Array:
     """Return bounds on the excess of patterns of each other size and mass, shape (K,).
@@ -196,7 +196,7 @@ class Ascent:
     eigendecomposition, two where V has low rank.
     """
 
-    terms: Terms
+    terms: UnitProblem
     best: Proof
     point: np.ndarray
     """(gamma, lambda n/(E - 1), w, r_0, r_1, N above its diagonal, t), in units in which G has entries of size one."""
@@ -219,7 +219,7 @@ class Ascent:
         columns = np.pad(F, ((0, 0), (0, n - F.shape[1]))) if n <= PADDED else F
         unit = max(float(np.linalg.norm(F)), math.ulp(0.0))
         with working_in("float64"):
-            terms = Terms(
+            terms = UnitProblem(
                 *map(
                     jnp.asarray,
                     (columns / unit, n * p, np.zeros((1, n)), sizes, sizes / n, math.expm1(epsilon)),

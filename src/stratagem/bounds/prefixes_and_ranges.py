@@ -196,7 +196,7 @@ FORBIDDEN = 1e6
 """Loss of a trial step at which a logarithm is not defined."""
 
 
-class Terms(NamedTuple):
+class RangeProblem(NamedTuple):
     """The numbers of a problem, all but the first two independent of n."""
 
     F: jax.Array
@@ -219,7 +219,7 @@ class Terms(NamedTuple):
     """Difference E - 1 of the two levels of a row."""
 
 
-class Search:
+class RangeSearch:
     """The search for a proof; `best` is a valid one at any moment."""
 
     def __init__(self, line: Line, epsilon: float):
@@ -268,7 +268,7 @@ class Search:
         return Arrays(point[:2], point[2 : 2 + s], point[2 + s :][mirrored()])
 
 
-def _terms(line: Line, epsilon: float) -> Terms:
+def _terms(line: Line, epsilon: float) -> RangeProblem:
     """Return the numbers of a problem; beyond the low cosines one in 1/OCTAVE of an octave stands for all."""
     n, unit = line.n, float(line.roots(np.ones(1))[0])
     edges = np.unique(np.round(np.geomspace(LOW, n, math.ceil(OCTAVE * math.log2(n / LOW)) + 2)).astype(int))
@@ -293,7 +293,7 @@ def _terms(line: Line, epsilon: float) -> Terms:
             np.append(0.0, f),
             math.expm1(epsilon),
         )
-        return Terms(*map(jnp.asarray, arrays))
+        return RangeProblem(*map(jnp.asarray, arrays))
 
 
 @cache
@@ -306,7 +306,9 @@ def mirrored() -> np.ndarray:
     return np.unique(first, return_inverse=True)[1].reshape(CELLS, CELLS)
 
 
-def _parts(point: jax.Array, terms: Terms) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array, jax.Array]:
+def _parts(
+    point: jax.Array, terms: RangeProblem
+) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array, jax.Array]:
     """Return w, R/P^2, the mean price, slacks of user types (K, 2 P) and constants of the sizes of patterns (K,)."""
     prices, w, R = (
         point[:2],
@@ -322,7 +324,7 @@ def _parts(point: jax.Array, terms: Terms) -> tuple[jax.Array, jax.Array, jax.Ar
     return w, R, price, linear, (c * f) ** 2 / a * (1 - nu.mean()) - price
 
 
-def _excess(linear: jax.Array, constant: jax.Array, terms: Terms, width: jax.Array) -> jax.Array:
+def _excess(linear: jax.Array, constant: jax.Array, terms: RangeProblem, width: jax.Array) -> jax.Array:
     """Return the excess of every size of patterns (K,)."""
     many = linear.shape[1]
     top = largest(linear, terms.f * many, width) / many
@@ -330,7 +332,7 @@ def _excess(linear: jax.Array, constant: jax.Array, terms: Terms, width: jax.Arr
 
 
 @jax.jit
-def _sizes(point: jax.Array, terms: Terms) -> tuple[jax.Array, jax.Array]:
+def _sizes(point: jax.Array, terms: RangeProblem) -> tuple[jax.Array, jax.Array]:
     """Return the sizes of slacks and of excesses, which the widths of what is smoothed are relative to."""
     _, _, price, linear, constant = _parts(point, terms)
     size = jnp.abs(linear).max()
@@ -340,7 +342,7 @@ def _sizes(point: jax.Array, terms: Terms) -> tuple[jax.Array, jax.Array]:
 
 @jax.jit
 @partial(jax.value_and_grad, argnums=0)
-def _loss(point: jax.Array, terms: Terms, width: jax.Array, barrier: float) -> jax.Array:
+def _loss(point: jax.Array, terms: RangeProblem, width: jax.Array, barrier: float) -> jax.Array:
     """Return log D - 2 log S less the barrier times a mean of the logarithms of the eigenvalues of G."""
     w, R, price, linear, constant = _parts(point, terms)
     excess = _excess(linear, constant, terms, width[0])

@@ -251,11 +251,11 @@ def cube(spectrum: Spectrum, epsilon: float) -> float:
     gains = np.zeros(d + 1)
     for (level,), value, many in zip(spectrum.types, spectrum.values, spectrum.multiplicities, strict=True):
         gains[level] = many * math.sqrt(value)
-    return Search(triples(d), gains[1:], math.expm1(epsilon)).best() if gains[1:].any() else 0.0
+    return ThreePointSearch(triples(d), gains[1:], math.expm1(epsilon)).best() if gains[1:].any() else 0.0
 
 
 @dataclass(frozen=True, eq=False)
-class Search:
+class ThreePointSearch:
     """The search for prices and multipliers, and what they prove."""
 
     triples: Triples

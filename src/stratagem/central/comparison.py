@@ -25,6 +25,8 @@ from stratagem.math.block_design import covering_tables
 from stratagem.math.linalg import centre
 from stratagem.math.privacy import check_delta
 from stratagem.published.baseline import Setting
+from stratagem.published.least_l1 import least_l1
+from stratagem.published.least_l2 import least_l2
 from stratagem.workloads import DomainLike, Workload
 from stratagem.workloads.given import WorkloadLike, workload_of
 
@@ -150,8 +152,6 @@ def optimised(
     Raises:
         ValueError: as `least_l1` and `measure`.
     """
-    from stratagem.published.least_l1 import least_l1
-
     A = least_l1(V, starts).matrix
     A = A[np.abs(A).max(axis=1) > SAME * np.abs(A).max()]
     sizes = np.abs(A)
@@ -174,8 +174,6 @@ def optimised_gaussian(
     Raises:
         ValueError: as `least_l2` and `measure_gaussian`.
     """
-    from stratagem.published.least_l2 import least_l2
-
     return measure_gaussian(least_l2(V).matrix, epsilon, delta, neighbours)
 
 

@@ -11,7 +11,6 @@ from typing import final
 import numpy as np
 from scipy.optimize import minimize, root_scalar
 
-from stratagem.central.measurement import Measurement
 from stratagem.math.number import entries, integer
 from stratagem.published.tree import level_widths
 from stratagem.workloads.workload import MATRIX_LIMIT
@@ -140,31 +139,6 @@ class Hierarchy(Tree):
         check_queries(len(self.spans), self.domain_size)
         u, (first, last) = np.arange(self.domain_size), self.spans.T[:, :, None]
         return ((first <= u) & (u <= last)).astype(np.int64)
-
-    def geometric_budgets(self) -> np.ndarray:
-        """Return budgets that grow by the third root of B from a level to the one below (h,)."""
-        return self.branching ** (-np.arange(len(self.widths)) / 3.0)
-
-    def cover_variance(self, measurement: Measurement, V: np.ndarray) -> float:
-        """Return the total variance when each interval is the sum of its fewest nodes, for V of shape (n, n).
-
-        Of the intervals asked for, V[a, b] hold all of the node [a, b]. Its count is read by those that do not
-        hold its parent too.
-
-        Args:
-            measurement: Of all nodes of this tree.
-            V: W^T W of a workload of intervals.
-        """
-        return float(self.readings(V) @ measurement.variances)
-
-    def readings(self, V: np.ndarray) -> np.ndarray:
-        """Return how many of the intervals of a workload read each node (k,)."""
-        first, last = self.spans.T
-        width = np.array(self.widths)[self.levels] * self.branching
-        parent = first // width * width
-        below_root = self.levels == len(self.widths) - 1
-        held = V[parent, np.minimum(parent + width, self.domain_size) - 1]
-        return V[first, last] - np.where(below_root, 0.0, held)
 
 
 def published_variance(domain_size: int, branching: int) -> float:

@@ -6,7 +6,7 @@ import math
 import secrets
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,7 +29,26 @@ LARGEST = 2**62
 
 
 @dataclass(frozen=True, eq=False)
-class LaplaceMeasurement(Measurement):
+class Pure(Measurement):
+    """Queries answered with double exponential noise."""
+
+    queries: np.ndarray
+    rates: np.ndarray
+    """Rates r (k,): the budget spent per unit of each query."""
+    neighbours: Neighbours
+
+    @property
+    @final
+    def epsilon(self) -> float:
+        return _loss(self.queries, self.rates, self.neighbours)
+
+    @property
+    @final
+    def delta(self) -> float:
+        return 0.0
+
+
+class LaplaceMeasurement(Pure):
     """Laplace noise of scale 1/r_i and variance 2/r_i^2 on query i: the textbook's formula.
 
     There is no release: its floating-point draws give data away (Mironov, CCS 2012). Use the geometric one.
@@ -41,26 +60,12 @@ class LaplaceMeasurement(Measurement):
         Dwork, McSherry, Nissim, Smith, TCC 2006.
     """
 
-    queries: np.ndarray
-    rates: np.ndarray
-    """Rates r (k,): the budget spent per unit of each query."""
-    neighbours: Neighbours
-
     @property
     def variances(self) -> np.ndarray:
         return 2 / np.square(self.rates)
 
-    @property
-    def epsilon(self) -> float:
-        return _loss(self.queries, self.rates, self.neighbours)
 
-    @property
-    def delta(self) -> float:
-        return 0.0
-
-
-@dataclass(frozen=True, eq=False)
-class GeometricMeasurement(Measurement):
+class GeometricMeasurement(Pure):
     """Two-sided geometric noise, Pr[z] in proportion to exp(-r_i |z|), on whole-number queries.
 
     Its variance 1/(2 sinh^2(r_i/2)) is below the 2/r_i^2 of Laplace noise, by 1/6 for small r_i.
@@ -73,24 +78,9 @@ class GeometricMeasurement(Measurement):
         Ghosh, Roughgarden, Sundararajan, STOC 2009.
     """
 
-    queries: np.ndarray
-    """The queries K, of shape (k, n), int64."""
-    rates: np.ndarray
-    """Rates r (k,): the budget spent per unit of each query."""
-    neighbours: Neighbours
-
     @property
     def variances(self) -> np.ndarray:
-        """Variances of the answers, 2 alpha/(1 - alpha)^2 with alpha = exp(-r), of shape (k,)."""
         return geometric_variance(self.rates)
-
-    @property
-    def epsilon(self) -> float:
-        return _loss(self.queries, self.rates, self.neighbours)
-
-    @property
-    def delta(self) -> float:
-        return 0.0
 
     def release(self, x: ArrayLike, source: Source = secrets.token_bytes) -> np.ndarray:
         """Return noisy whole-number answers (k,) of a data vector x (n,).
@@ -108,9 +98,6 @@ class GeometricMeasurement(Measurement):
         if float(np.abs(self.queries).max()) * float(counts.sum()) >= LARGEST / 2:
             raise ValueError("the answers exceed 62 bits: give fewer people, or coarser queries")
         return self.queries @ counts + geometric_noise(self.rates, source)
-
-
-Pure = LaplaceMeasurement | GeometricMeasurement
 
 
 def measure(

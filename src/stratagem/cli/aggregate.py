@@ -166,14 +166,12 @@ def aggregate(
         typer.Argument(
             metavar="REPORTS...",
             help="Files (JSON lines, CSV, Parquet), folders, or - for the input; none counts what --state holds.",
-            show_default=False,
         ),
     ] = None,
     state: Annotated[
         Path | None,
         typer.Option(
-            help="Keep what was counted in this .duckdb file: more can be added, and a run that was killed goes on.",
-            show_default=False,
+            help="Keep what was counted in this .duckdb file: more can be added, and a run that was killed goes on."
         ),
     ] = None,
     anonymous: Annotated[
@@ -189,9 +187,7 @@ def aggregate(
             "--first", help="Of reports with one id and several outputs count the first; else none counts."
         ),
     ] = False,
-    out: Annotated[
-        Path | None, typer.Option("-o", "--out", help="Write the counts there, *.json.", show_default=False)
-    ] = None,
+    out: Annotated[Path | None, typer.Option("-o", "--out", help="Write the counts there, *.json.")] = None,
     force: FORCE = False,
     json: JSON = False,
 ) -> None:

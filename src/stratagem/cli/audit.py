@@ -35,23 +35,18 @@ def audit(
     client: Annotated[
         str | None,
         typer.Option(
-            help="python, node or python,node: the clients to test; all that run here if not given.",
-            show_default=False,
+            help="python, node or python,node: the clients to test; all that run here if not given."
         ),
     ] = None,
     reports: Annotated[
         Path | None,
         typer.Option(
             help="Audit these reports of a foreign client instead: *.csv, *.jsonl or *.parquet with a column output, "
-            "and the value in a column for every attribute, or its number in user_type.",
-            show_default=False,
+            "and the value in a column for every attribute, or its number in user_type."
         ),
     ] = None,
     samples: Annotated[
-        int | None,
-        typer.Option(
-            min=100, help="Reports of each user type; a million in all if not given.", show_default=False
-        ),
+        int | None, typer.Option(min=100, help="Reports of each user type; a million in all if not given.")
     ] = None,
     types: Annotated[int, typer.Option(min=2, help="Most user types to test.")] = 256,
     false_alarm: Annotated[
@@ -59,11 +54,7 @@ def audit(
     ] = 1e-6,
     seed: Annotated[
         int | None,
-        typer.Option(
-            min=0,
-            help="Repeats the choice of user types and their order; reports stay random.",
-            show_default=False,
-        ),
+        typer.Option(min=0, help="Repeats the choice of user types and their order; reports stay random."),
     ] = None,
     json: JSON = False,
 ) -> None:

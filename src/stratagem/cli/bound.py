@@ -39,15 +39,9 @@ SOON = 1e-3
 """Least seconds for bounds that are to be tightened."""
 ASKED = Annotated[
     str | None,
-    typer.Argument(
-        metavar="WORKLOAD",
-        help="A name of `stratagem list`, or a .toml, .npy or .csv file.",
-        show_default=False,
-    ),
+    typer.Argument(metavar="WORKLOAD", help="A name of `stratagem list`, or a .toml, .npy or .csv file."),
 ]
-BUDGET = Annotated[
-    float | None, typer.Option(help="Privacy budget of one user, in nats.", show_default=False)
-]
+BUDGET = Annotated[float | None, typer.Option(help="Privacy budget of one user, in nats.")]
 
 
 def bound(
@@ -68,16 +62,10 @@ def bound(
     seconds: SECONDS = None,
     over: OVER = None,
     certificate: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.npz", help="Write arrays that prove the nonnegative bound.", show_default=False
-        ),
+        Path | None, typer.Option(metavar="FILE.npz", help="Write arrays that prove the nonnegative bound.")
     ] = None,
     check_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--check", metavar="FILE", help="Compute the bound of a certificate again.", show_default=False
-        ),
+        Path | None, typer.Option("--check", metavar="FILE", help="Compute the bound of a certificate again.")
     ] = None,
     plot: PLOT = None,
     details: DETAILS = False,
@@ -99,14 +87,11 @@ def bound(
         raise ValueError("a bound needs a workload and --epsilon, or a certificate to --check: give them")
     if certificate is not None and (over is not None or objective != AVERAGE):
         raise ValueError("--certificate proves one bound on the average: leave out --over and --objective")
-    from stratagem.io.target import check_target
     from stratagem.math.privacy import check
     from stratagem.study.bound_table import bound_sweep
 
     check_plot(plot, force=force)
-    if certificate is not None:
-        check_target(certificate, (".npz",))
-        check_free(certificate, force=force)
+    check_free(certificate, (".npz",), force=force)
     asked = read_workload(workload, domain, order, width)
     tight, time = tight or seconds is not None, deadline()
     if tight:

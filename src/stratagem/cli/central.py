@@ -18,9 +18,7 @@ def central(
         str, typer.Option(help="add-remove or replace; replace is what the local model protects.")
     ],
     domain: DOMAIN = None,
-    delta: Annotated[
-        float | None, typer.Option(help="Adds Gaussian noise of (epsilon, delta).", show_default=False)
-    ] = None,
+    delta: Annotated[float | None, typer.Option(help="Adds Gaussian noise of (epsilon, delta).")] = None,
     order: ORDER = None,
     width: WIDTH = None,
     json: JSON = False,

@@ -34,14 +34,11 @@ def collect(
         Path | None,
         typer.Option(
             help="The .duckdb file that keeps the reports, as of `stratagem aggregate`; FILE.reports.duckdb if none "
-            "is given.",
-            show_default=False,
+            "is given."
         ),
     ] = None,
-    question: Annotated[str, typer.Option(help="The question that the form asks.", show_default=False)] = "",
-    users: Annotated[
-        int | None, typer.Option(min=1, help="People who were asked, for the results.", show_default=False)
-    ] = None,
+    question: Annotated[str, typer.Option(help="The question that the form asks.")] = "",
+    users: Annotated[int | None, typer.Option(min=1, help="People who were asked, for the results.")] = None,
     host: Annotated[
         str, typer.Option(help="Listen at this address; 0.0.0.0 for all of the machine's.")
     ] = "127.0.0.1",
@@ -51,7 +48,6 @@ def collect(
         typer.Option(
             metavar="ORIGIN",
             help="Take reports from pages of this origin too, like https://example.org. Repeatable.",
-            show_default=False,
         ),
     ] = None,
     rate: Annotated[

@@ -39,7 +39,7 @@ def compare(
     over: OVER = None,
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--out", help="Write every number to a .csv or .json file.", show_default=False),
+        typer.Option("-o", "--out", help="Write every number to a .csv or .json file."),
     ] = None,
     plot: PLOT = None,
     show_all: ALL = False,
@@ -53,14 +53,11 @@ def compare(
     the strategies. Without --domain the domain follows from --edges, --labels or the values of the column.
     """
     from stratagem.io.table import SUFFIXES
-    from stratagem.io.target import check_target
 
     check_plot(plot, force=force)
     if any(one.unit for one in request.workload.domain.attributes):
         raise ValueError("--unit was given, but a comparison shows no values that have one: leave it out")
-    if out is not None:
-        check_target(out, SUFFIXES)
-        check_free(out, force=force)
+    check_free(out, SUFFIXES, force=force)
     with progress("comparing") as on_step:
         line = _run(request, on_step) if over is None else _sweep(request, over, on_step)
     with keeping():

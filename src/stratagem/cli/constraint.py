@@ -17,30 +17,23 @@ GUESS_CAP = Annotated[
     str | None,
     typer.Option(
         help="Most often that the best guess of an answer from one report may be right, such as 0.05. To see what caps "
-        f"cost: 0.2,0.1,0.05, or {SEVERAL}.",
-        show_default=False,
+        f"cost: 0.2,0.1,0.05, or {SEVERAL}."
     ),
 ]
 SHUFFLED_BY = Annotated[
     int | None,
     typer.Option(
-        help="People whose reports a shuffler mixes: --epsilon is then that of all shuffled reports.",
-        show_default=False,
+        help="People whose reports a shuffler mixes: --epsilon is then that of all shuffled reports."
     ),
 ]
 DELTA = Annotated[
     float | None,
     typer.Option(
-        "--delta",
-        help="With --shuffled-by: extra probability that epsilon does not cover, 1e-6 by default.",
-        show_default=False,
+        "--delta", help="With --shuffled-by: extra probability that epsilon does not cover, 1e-6 by default."
     ),
 ]
 LOCAL = Annotated[
-    float | None,
-    typer.Option(
-        help="With --shuffled-by: largest epsilon of one report, 10 by default.", show_default=False
-    ),
+    float | None, typer.Option(help="With --shuffled-by: largest epsilon of one report, 10 by default.")
 ]
 MEMO = Annotated[
     float | None,
@@ -48,23 +41,17 @@ MEMO = Annotated[
         "--memo",
         help="Epsilon of any number of reports of one person about one value, above that of one report: the device "
         "keeps its first draw.",
-        show_default=False,
     ),
 ]
 REPORTS = Annotated[
     int | None,
-    typer.Option(
-        "--reports",
-        help="With --memo: reports of each person that are averaged, 1 by default.",
-        show_default=False,
-    ),
+    typer.Option("--reports", help="With --memo: reports of each person that are averaged, 1 by default."),
 ]
 STEP = Annotated[
     str | None,
     typer.Option(
         help="In place of --epsilon: privacy budget between a value and the next, 0.1, or one for each pair of "
-        "neighbours, 0.1,0.1,0.5.",
-        show_default=False,
+        "neighbours, 0.1,0.1,0.5."
     ),
 ]
 

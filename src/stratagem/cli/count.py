@@ -23,24 +23,18 @@ LOSS_SUFFIXES = (".npy", ".csv")
 
 def count(
     size: Annotated[int, typer.Option(help="People in a group, n: the counts are 0 to n.")],
-    alpha: Annotated[
-        str | None, typer.Option(help="exp(-epsilon): 0.9 or 10/11, taken exactly.", show_default=False)
-    ] = None,
-    epsilon: Annotated[
-        float | None, typer.Option(help="Privacy budget in nats, instead of alpha.", show_default=False)
-    ] = None,
+    alpha: Annotated[str | None, typer.Option(help="exp(-epsilon): 0.9 or 10/11, taken exactly.")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="Privacy budget in nats, instead of alpha.")] = None,
     loss: Annotated[
         str,
         typer.Option(
             help="L0, L1 or L2; L0,2 for errors above 2; or a .npy or .csv file of losses, outputs x counts."
         ),
     ] = "L0",
-    properties: Annotated[
-        str, typer.Option(help="Any of RH,RM,CH,CM,F,WH,S or all.", show_default=False)
-    ] = "",
+    properties: Annotated[str, typer.Option(help="Any of RH,RM,CH,CM,F,WH,S or all.")] = "",
     prior: Annotated[
         Path | None,
-        typer.Option(help="How common each count is: n + 1 weights, .npy or .csv.", show_default=False),
+        typer.Option(help="How common each count is: n + 1 weights, .npy or .csv."),
     ] = None,
     worst: Annotated[
         bool, typer.Option("--max", help="Least loss at the worst count, not on average.")
@@ -48,7 +42,7 @@ def count(
     reach: Annotated[int, typer.Option(help="How far apart counts may be that alpha hides.")] = 1,
     column_ratio: Annotated[
         str | None,
-        typer.Option(help="Least ratio between neighbouring outputs of a count.", show_default=False),
+        typer.Option(help="Least ratio between neighbouring outputs of a count."),
     ] = None,
     solver: Annotated[str, typer.Option(help="Of the linear program: highs or clarabel.")] = "highs",
     plot: PLOT = None,
@@ -58,7 +52,6 @@ def count(
             "-o",
             "--out",
             help="Save as .count.json (the bundle that runs), .npz (doubles) or .csv (the matrix).",
-            show_default=False,
         ),
     ] = None,
     force: FORCE = False,
@@ -67,12 +60,9 @@ def count(
     """Find the cheapest mechanism that releases a count of n people and has the properties asked for."""
     from stratagem.counts import design
     from stratagem.counts.optimum import WRITERS, save
-    from stratagem.io.target import check_target
 
     check_plot(plot, force=force)
-    if out is not None:
-        check_target(out, tuple(WRITERS))
-        check_free(out, force=force)
+    check_free(out, tuple(WRITERS), force=force)
     with progress("solving the linear program"):
         try:
             found = design(

@@ -46,7 +46,6 @@ def estimate(
             metavar="FIRST COUNTS",
             help="Mechanism and counts of the first of two rounds, for queries about its bins or with --pooled (see "
             "`stratagem rounds`).",
-            show_default=False,
         ),
     ] = None,
     pooled: Annotated[
@@ -56,10 +55,7 @@ def estimate(
         ),
     ] = False,
     workload: Annotated[
-        str | None,
-        typer.Option(
-            help="Ask these queries instead: a name of `stratagem list`, or a file.", show_default=False
-        ),
+        str | None, typer.Option(help="Ask these queries instead: a name of `stratagem list`, or a file.")
     ] = None,
     order: ORDER = None,
     width: WIDTH = None,
@@ -72,7 +68,7 @@ def estimate(
     ] = False,
     quantile: Annotated[
         list[str] | None,
-        typer.Option(help="A share, 0.5 for the median; or ATTRIBUTE=SHARE.", show_default=False),
+        typer.Option(help="A share, 0.5 for the median; or ATTRIBUTE=SHARE."),
     ] = None,
     of_all: Annotated[
         bool,
@@ -84,42 +80,31 @@ def estimate(
             help="Reports of every person that the counts hold, made with a memo; their mean is used."
         ),
     ] = 1,
-    top: Annotated[
-        int | None, typer.Option(min=1, help="Only the largest answers.", show_default=False)
-    ] = None,
-    marginal: Annotated[
-        str | None, typer.Option(help="a,b: the table of these attributes instead.", show_default=False)
-    ] = None,
+    top: Annotated[int | None, typer.Option(min=1, help="Only the largest answers.")] = None,
+    marginal: Annotated[str | None, typer.Option(help="a,b: the table of these attributes instead.")] = None,
     synthetic: Annotated[
         Path | None,
         typer.Option(
             metavar="PEOPLE",
             help="Write as many people who do not exist, with nearly the same tables of --order attributes (2), to a "
             ".csv or .parquet file.",
-            show_default=False,
         ),
     ] = None,
     queries: Annotated[int, typer.Option(min=1, help="Answers to show, evenly spread.")] = 10,
     out: Annotated[
         Path | None,
         typer.Option(
-            "-o",
-            "--out",
-            help="Write all answers, 2^21 at most, to a .csv, .parquet or .json file.",
-            show_default=False,
+            "-o", "--out", help="Write all answers, 2^21 at most, to a .csv, .parquet or .json file."
         ),
     ] = None,
     plot: PLOT = None,
     summary: Annotated[
         Path | None,
         typer.Option(
-            help="Write a page on the results, an .html file: tables, pictures, and whether they can be used.",
-            show_default=False,
+            help="Write a page on the results, an .html file: tables, pictures, and whether they can be used."
         ),
     ] = None,
-    question: Annotated[
-        str, typer.Option(help="The question that people were asked, for --summary.", show_default=False)
-    ] = "",
+    question: Annotated[str, typer.Option(help="The question that people were asked, for --summary.")] = "",
     force: FORCE = False,
     json: JSON = False,
 ) -> None:
@@ -206,13 +191,10 @@ def _check_files(
     """Refuse files that could not be written or exist, and people without mbi, before the work."""
     from stratagem.estimation import synthetic as people
     from stratagem.estimation.answer_file import SUFFIXES
-    from stratagem.io.target import check_target
 
     check_plot(plot, force=force)
-    for path, suffixes in ((out, SUFFIXES), (synthetic, people.SUFFIXES)):
-        if path is not None:
-            check_target(path, suffixes)
-            check_free(path, force=force)
+    check_free(out, SUFFIXES, force=force)
+    check_free(synthetic, people.SUFFIXES, force=force)
     if synthetic is not None:
         people.check_mbi()
     if summary is not None:

@@ -28,19 +28,15 @@ def export(
         Path | None,
         typer.Option(
             help="A folder for a web server: a form that asks one person, its client, and the bundle. With --submit "
-            "it sends the report; --demo writes a page that shows the mechanism instead.",
-            show_default=False,
+            "it sends the report; --demo writes a page that shows the mechanism instead."
         ),
     ] = None,
-    question: Annotated[
-        str, typer.Option(help="With --web: the question that the form asks.", show_default=False)
-    ] = "",
+    question: Annotated[str, typer.Option(help="With --web: the question that the form asks.")] = "",
     submit: Annotated[
         str,
         typer.Option(
             metavar="URL",
             help="With --web: the form sends its report there, an https address of `stratagem collect`.",
-            show_default=False,
         ),
     ] = "",
     demo: Annotated[

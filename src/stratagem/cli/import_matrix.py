@@ -57,9 +57,7 @@ def import_matrix(
     edges: EDGES = None,
     labels: LABELS = None,
     unit: UNIT = None,
-    variable: Annotated[
-        str | None, typer.Option(help="The array of an .npz or .mat file.", show_default=False)
-    ] = None,
+    variable: Annotated[str | None, typer.Option(help="The array of an .npz or .mat file.")] = None,
     transposed: Annotated[
         bool, typer.Option("--transposed", help="Rows are user types, columns outputs.")
     ] = False,
@@ -73,7 +71,6 @@ def import_matrix(
 
     Without --domain, --edges and --labels the values are as many as the matrix has.
     """
-    from stratagem.io.target import check_target
     from stratagem.io.toml import naming
     from stratagem.math.number import number_text, upper_percent
     from stratagem.mechanism.matrix_import import import_matrix
@@ -81,8 +78,7 @@ def import_matrix(
     from stratagem.mechanism.mechanism import SUFFIX
     from stratagem.workloads.given import leaves_domain
 
-    check_target(out, (SUFFIX,))
-    check_free(out, force=force)
+    check_free(out, (SUFFIX,), force=force)
     given = read_probabilities(matrix, variable)
     if domain is None and not (edges or labels) and given.ndim == 2 and leaves_domain(workload):
         domain = str(given.shape[0 if transposed else 1])

@@ -26,15 +26,11 @@ def inspect(
     memo: Annotated[
         float | None,
         typer.Option(
-            help="As if devices kept their first draw: epsilon of any number of reports of one person about one value.",
-            show_default=False,
+            help="As if devices kept their first draw: epsilon of any number of reports of one person about one value."
         ),
     ] = None,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            "-o", "--out", help="With --memo: the same bundle with it, *.ldp.json.", show_default=False
-        ),
+        Path | None, typer.Option("-o", "--out", help="With --memo: the same bundle with it, *.ldp.json.")
     ] = None,
     force: FORCE = False,
     json: JSON = False,
@@ -44,18 +40,15 @@ def inspect(
     With --memo devices keep their first draw: a bundle that is saved gets a memo, which changes neither a single
     report nor its error.
     """
-    from stratagem.io.target import check_target
     from stratagem.math.privacy import posterior, surest
     from stratagem.mechanism.export.saved import read_saved
     from stratagem.mechanism.mechanism import SUFFIX, Mechanism
     from stratagem.study.attacks import attack, attack_repeated
     from stratagem.study.repeated import promised
 
-    if out is not None:
-        if memo is None:
-            raise ValueError("-o was given, but nothing is made: add --memo, or leave -o out")
-        check_target(out, (SUFFIX,))
-        check_free(out, force=force)
+    if out is not None and memo is None:
+        raise ValueError("-o was given, but nothing is made: add --memo, or leave -o out")
+    check_free(out, (SUFFIX,), force=force)
     with progress("computing"):
         saved = read_saved(file)
         made = saved if isinstance(saved, Mechanism) else None

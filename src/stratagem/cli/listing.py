@@ -15,9 +15,7 @@ def listing(
     kind: Annotated[
         str | None,
         typer.Argument(
-            metavar="[KIND]",
-            help="Details of workloads, solvers, mechanisms, post-processings or bounds.",
-            show_default=False,
+            metavar="[KIND]", help="Details of workloads, solvers, mechanisms, post-processings or bounds."
         ),
     ] = None,
     bibtex: Annotated[

@@ -170,15 +170,12 @@ def marked(solution: Solution) -> Solution:
 
 def check_out(out: Path | None, *, plain: bool, force: bool, bundled: bool = False) -> None:
     """Refuse a file that could not be written, exists or would lose something, before the work."""
-    from stratagem.io.target import check_target
     from stratagem.mechanism.export.saved import WRITERS, check_prior_kept
     from stratagem.mechanism.mechanism import SUFFIX
 
-    if out is not None:
-        check_target(out, (SUFFIX,) if bundled else (*WRITERS, SUFFIX))
-        check_free(out, force=force)
-        if not plain:
-            check_prior_kept(out)
+    check_free(out, (SUFFIX,) if bundled else (*WRITERS, SUFFIX), force=force)
+    if out is not None and not plain:
+        check_prior_kept(out)
 
 
 def save(solution: Solution, name: str, out: Path | None) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -38,71 +39,58 @@ COUNTS = Annotated[
 EPSILON = Annotated[float, typer.Option(help="Privacy budget of one user, in nats.")]
 WORKLOAD_EPSILON = Annotated[
     float | None,
-    typer.Option(
-        help="Privacy budget of one user, in nats; a saved strategy has its own, as have steps.",
-        show_default=False,
-    ),
+    typer.Option(help="Privacy budget of one user, in nats; a saved strategy has its own, as have steps."),
 ]
-DOMAIN = Annotated[
-    str | None, typer.Option(help="64, 2^6 (six binary attributes) or age=100,sex=2.", show_default=False)
-]
-ORDER = Annotated[
-    int | None, typer.Option(help="Attributes a marginal or parity touches.", show_default=False)
-]
-WIDTH = Annotated[int | None, typer.Option(help="Most values a range spans.", show_default=False)]
+DOMAIN = Annotated[str | None, typer.Option(help="64, 2^6 (six binary attributes) or age=100,sex=2.")]
+ORDER = Annotated[int | None, typer.Option(help="Attributes a marginal or parity touches.")]
+WIDTH = Annotated[int | None, typer.Option(help="Most values a range spans.")]
 SOLVER = Annotated[str, typer.Option(help="A solver of `stratagem list`.")]
-OUTPUTS = Annotated[int | None, typer.Option(min=1, help="Reports the strategy may use.", show_default=False)]
-RESTARTS = Annotated[int | None, typer.Option(min=1, help="Starts in all.", show_default=False)]
-SEED = Annotated[int | None, typer.Option(min=0, help="Makes the run repeatable.", show_default=False)]
+OUTPUTS = Annotated[int | None, typer.Option(min=1, help="Reports the strategy may use.")]
+RESTARTS = Annotated[int | None, typer.Option(min=1, help="Starts in all.")]
+SEED = Annotated[int | None, typer.Option(min=0, help="Makes the run repeatable.")]
 GAP = Annotated[
     float | None,
-    typer.Option(help="Stop once this close to the bound, 0.01 for 1 %.", show_default=False),
+    typer.Option(help="Stop once this close to the bound, 0.01 for 1 %."),
 ]
 SECONDS = Annotated[
     float | None,
     typer.Option(
-        help=f"Stop after so many seconds, with what is complete; {LONGEST:g} where none are given.",
-        show_default=False,
+        help=f"Stop after so many seconds, with what is complete; {LONGEST:g} where none are given."
     ),
 ]
 OBJECTIVE = Annotated[str, typer.Option(help="average, worst-case or worst-query.")]
 PRIOR = Annotated[
     Path | None,
-    typer.Option(help="How common each user type is: n counts in a .npy or .csv file.", show_default=False),
+    typer.Option(help="How common each user type is: n counts in a .npy or .csv file."),
 ]
 EDGES = Annotated[
     list[str] | None,
     typer.Option(
         help="START:STOP:STEP or e0,e1,...: bin k holds e_k <= value < e_(k+1); also 2026-01-01:2027-01-01:1mo, then "
         "[Europe/Berlin] for their zone, and 00:00:24:00:30min. Then ,other adds a value for other answers, and a last "
-        ",no answer one for none.",
-        show_default=False,
+        ",no answer one for none."
     ),
 ]
 LABELS = Annotated[
     list[str] | None,
     typer.Option(
         help="a,b,...: the texts of values 0, 1, ...; then ,other adds a value for other answers, and a last ,no "
-        "answer one for none.",
-        show_default=False,
+        "answer one for none."
     ),
 ]
 UNIT = Annotated[
     list[str] | None,
     typer.Option(
-        help="What numbers are measured in, such as minutes; with several attributes ATTRIBUTE=minutes, repeated.",
-        show_default=False,
+        help="What numbers are measured in, such as minutes; with several attributes ATTRIBUTE=minutes, repeated."
     ),
 ]
 DATA = Annotated[
     Path | None,
-    typer.Option(metavar="DATA", help="A CSV (with a header) or Parquet file.", show_default=False),
+    typer.Option(metavar="DATA", help="A CSV (with a header) or Parquet file."),
 ]
 COLUMN = Annotated[
     list[str] | None,
-    typer.Option(
-        help="The column to read; with several attributes ATTRIBUTE=COLUMN, repeated.", show_default=False
-    ),
+    typer.Option(help="The column to read; with several attributes ATTRIBUTE=COLUMN, repeated."),
 ]
 INVALID = Annotated[
     str,
@@ -113,11 +101,11 @@ INVALID = Annotated[
 ]
 MISSING = Annotated[
     list[str] | None,
-    typer.Option(help="A text that stands for no value, like '?'. Repeatable.", show_default=False),
+    typer.Option(help="A text that stands for no value, like '?'. Repeatable."),
 ]
 DECIMAL = Annotated[
     str | None,
-    typer.Option(help="What separates decimals in numbers with commas: ',' or '.'.", show_default=False),
+    typer.Option(help="What separates decimals in numbers with commas: ',' or '.'."),
 ]
 MAP = Annotated[
     list[str] | None,
@@ -125,7 +113,6 @@ MAP = Annotated[
         "--map",
         help="FROM=TO, such as north=North: a text that stands for another; or a .csv file of two columns. "
         "Repeatable.",
-        show_default=False,
     ),
 ]
 AS_IS = Annotated[
@@ -138,7 +125,7 @@ AS_IS = Annotated[
 CLIP = Annotated[
     bool, typer.Option("--clip", help="Count numbers, dates and times beyond the edges in the nearest bin.")
 ]
-PLOT = Annotated[Path | None, typer.Option(help="Draw it: an .svg, .png or .pdf file.", show_default=False)]
+PLOT = Annotated[Path | None, typer.Option(help="Draw it: an .svg, .png or .pdf file.")]
 DETAILS = Annotated[
     bool,
     typer.Option(
@@ -146,9 +133,7 @@ DETAILS = Annotated[
     ),
 ]
 ALL = Annotated[bool, typer.Option("--all", help="Show every mechanism, not only the best.")]
-BUNDLE_OUT = Annotated[
-    Path | None, typer.Option("-o", "--out", help="The bundle to write, *.ldp.json.", show_default=False)
-]
+BUNDLE_OUT = Annotated[Path | None, typer.Option("-o", "--out", help="The bundle to write, *.ldp.json.")]
 FORCE = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
 JSON = Annotated[bool, typer.Option("--json", help="Write one JSON object to standard output.")]
 
@@ -322,8 +307,12 @@ def read_row(path: Path) -> np.ndarray:
     return numbers.ravel() if numbers.size == max(numbers.shape, default=0) else numbers
 
 
-def check_free(path: Path | None, *, force: bool) -> None:
-    """Refuse to overwrite a file that nobody gave up, before the work."""
+def check_free(path: Path | None, suffixes: Sequence[str] = (), *, force: bool) -> None:
+    """Refuse a path that cannot be written, with another suffix, or a file that nobody gave up, before the work."""
+    from stratagem.io.target import check_target
+
+    if path is not None and suffixes:
+        check_target(path, tuple(suffixes))
     if path is not None and path.is_file() and not force:
         raise ValueError(f"{path} exists: name another file, or give --force")
 
@@ -336,9 +325,7 @@ def check_plot(path: Path | None, *, force: bool) -> None:
     """
     if path is None:
         return
-    from stratagem.io.target import check_target
     from stratagem.report.plots import SUFFIXES, check_matplotlib
 
-    check_target(path, SUFFIXES)
-    check_free(path, force=force)
+    check_free(path, SUFFIXES, force=force)
     check_matplotlib()

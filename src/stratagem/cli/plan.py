@@ -38,38 +38,29 @@ def plan(
     ],
     column: Annotated[str, typer.Option(help="The column of the question.")],
     users: Annotated[
-        int | None,
-        typer.Option(
-            help="People who will take part, by default as many as the file has rows.", show_default=False
-        ),
+        int | None, typer.Option(help="People who will take part, by default as many as the file has rows.")
     ] = None,
     error: Annotated[
         float | None,
         typer.Option(
             help="Standard error to reach, 0.01 for 1 % of the people: asks for the smallest epsilon, or with "
-            "--epsilon for the people needed.",
-            show_default=False,
+            "--epsilon for the people needed."
         ),
     ] = None,
-    epsilon: Annotated[
-        float | None, typer.Option(help="Privacy budget of one person, 1 by default.", show_default=False)
-    ] = None,
+    epsilon: Annotated[float | None, typer.Option(help="Privacy budget of one person, 1 by default.")] = None,
     workload: Annotated[
         str | None,
         typer.Option(
             help="The statistics: prefix (shares below every edge, the default for numbers), histogram (share of every "
-            "value, the default for texts), all-range or another name of `stratagem list`.",
-            show_default=False,
+            "value, the default for texts), all-range or another name of `stratagem list`."
         ),
     ] = None,
     edges: Annotated[
         str | None,
-        typer.Option(help="State the bins: START:STOP:STEP or e0,e1,...", show_default=False),
+        typer.Option(help="State the bins: START:STOP:STEP or e0,e1,..."),
     ] = None,
-    labels: Annotated[str | None, typer.Option(help="State the labels: a,b,...", show_default=False)] = None,
-    unit: Annotated[
-        str | None, typer.Option(help="What numbers are measured in, such as years.", show_default=False)
-    ] = None,
+    labels: Annotated[str | None, typer.Option(help="State the labels: a,b,...")] = None,
+    unit: Annotated[str | None, typer.Option(help="What numbers are measured in, such as years.")] = None,
     only: Annotated[
         bool,
         typer.Option(
@@ -82,14 +73,11 @@ def plan(
     decimal: DECIMAL = None,
     seconds: SECONDS = None,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            "-o", "--out", help="The bundle to write, DATA-COLUMN.ldp.json by default.", show_default=False
-        ),
+        Path | None, typer.Option("-o", "--out", help="The bundle to write, DATA-COLUMN.ldp.json by default.")
     ] = None,
     page: Annotated[
         Path | None,
-        typer.Option("--report", help="The page to write, DATA-COLUMN.html by default.", show_default=False),
+        typer.Option("--report", help="The page to write, DATA-COLUMN.html by default."),
     ] = None,
     force: FORCE = False,
     json: JSON = False,

@@ -41,7 +41,7 @@ def randomise(
     file: BUNDLE,
     value: Annotated[
         list[str] | None,
-        typer.Option(help="A value; with several attributes a JSON object. Repeatable.", show_default=False),
+        typer.Option(help="A value; with several attributes a JSON object. Repeatable."),
     ] = None,
     data: DATA = None,
     column: COLUMN = None,
@@ -51,20 +51,17 @@ def randomise(
     decimal: DECIMAL = None,
     clip: CLIP = False,
     at_most: Annotated[float, typer.Option(help="Refuse a mechanism of more epsilon.")] = CEILING,
-    sha256: Annotated[
-        str | None, typer.Option(help="Refuse a mechanism of another sha256.", show_default=False)
-    ] = None,
+    sha256: Annotated[str | None, typer.Option(help="Refuse a mechanism of another sha256.")] = None,
     memo: Annotated[
         str | None,  # an empty text is no path of the current folder
         typer.Option(
             metavar="PATH",
             help="A folder of one person, who reports again and again: the permanent reports are kept there.",
-            show_default=False,
         ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--out", help="Write the reports there, *.jsonl.", show_default=False),
+        typer.Option("-o", "--out", help="Write the reports there, *.jsonl."),
     ] = None,
     force: FORCE = False,
 ) -> None:

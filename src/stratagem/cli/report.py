@@ -35,27 +35,19 @@ def report(
     over: Annotated[
         str | None,
         typer.Option(
-            help="epsilon=0.5,1,2: the other budgets of the calculator, by default a quarter to four times.",
-            show_default=False,
+            help="epsilon=0.5,1,2: the other budgets of the calculator, by default a quarter to four times."
         ),
     ] = None,
     quick: Annotated[
         bool,
         typer.Option("--quick", help="At other budgets published mechanisms and bounds alone, no search."),
     ] = False,
-    title: Annotated[
-        str, typer.Option(help="Title of the page, otherwise the workload and its ε.", show_default=False)
-    ] = "",
-    question: Annotated[
-        str, typer.Option(help="The question that people are asked.", show_default=False)
-    ] = "",
+    title: Annotated[str, typer.Option(help="Title of the page, otherwise the workload and its ε.")] = "",
+    question: Annotated[str, typer.Option(help="The question that people are asked.")] = "",
     users: Annotated[
-        int | None,
-        typer.Option(
-            help="People who will answer: the page then states the errors to expect.", show_default=False
-        ),
+        int | None, typer.Option(help="People who will answer: the page then states the errors to expect.")
     ] = None,
-    date: Annotated[str, typer.Option(help="A date to print, such as 2026-11-25.", show_default=False)] = "",
+    date: Annotated[str, typer.Option(help="A date to print, such as 2026-11-25.")] = "",
     force: FORCE = False,
 ) -> None:
     """Write one HTML page that shows a strategy, its accuracy and its privacy, and needs no network.

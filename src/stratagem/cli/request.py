@@ -254,10 +254,7 @@ DEFAULTS = {name: one.default for name, one in inspect.signature(_request).param
 AXES = ("epsilon", "domain")
 OVER = Annotated[
     str | None,
-    typer.Option(
-        help="epsilon=0.5,1,2 or domain=16,32,64: once for each, in place of the one given.",
-        show_default=False,
-    ),
+    typer.Option(help="epsilon=0.5,1,2 or domain=16,32,64: once for each, in place of the one given."),
 ]
 
 

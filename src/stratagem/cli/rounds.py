@@ -19,17 +19,11 @@ def rounds(
     out: Annotated[Path, typer.Option("-o", "--out", help="The bundle of the second round, *.ldp.json.")],
     users: Annotated[
         int | None,
-        typer.Option(
-            help="People of the second round, by default four for each report of the first.",
-            show_default=False,
-        ),
+        typer.Option(help="People of the second round, by default four for each report of the first."),
     ] = None,
     cells: Annotated[
         int | None,
-        typer.Option(
-            help="Merged bins, by default as many as the people leave room for, at most 64.",
-            show_default=False,
-        ),
+        typer.Option(help="Merged bins, by default as many as the people leave room for, at most 64."),
     ] = None,
     seconds: SECONDS = None,
     force: FORCE = False,
@@ -40,13 +34,11 @@ def rounds(
     The first bundle asks for prefixes or ranges of numbers, dates or times. Deal people at random: each takes part in
     one round only. Then `stratagem estimate SECOND COUNTS` answers from the second round, without a bias.
     """
-    from stratagem.io.target import check_target
     from stratagem.mechanism.mechanism import SUFFIX, load_mechanism
     from stratagem.report.wording import counted
     from stratagem.study.two_rounds import second_round
 
-    check_target(out, (SUFFIX,))
-    check_free(out, force=force)
+    check_free(out, (SUFFIX,), force=force)
     first = load_mechanism(file)
     tally = read_counts(first, counts)
     with progress("searching") as on_step:

@@ -68,7 +68,7 @@ class Skipped:
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundFiles:
     """The files of reports found among given files and folders, and what was left out."""
 
     files: list[Path]
@@ -77,7 +77,7 @@ class Found:
     """Everything else in the folders that could hold reports."""
 
 
-def find(sources: Iterable[str | Path]) -> Found:
+def find(sources: Iterable[str | Path]) -> FoundFiles:
     """Return the files of reports among files and folders, and what was left out of the folders.
 
     In a folder, names that begin with . or _ are left out, and so are links to folders. Hidden files that are empty
@@ -93,7 +93,7 @@ def find(sources: Iterable[str | Path]) -> Found:
     for path in found:
         if path.suffix.lower() not in SUFFIXES:
             raise ValueError(f"{path} is not a {_names()} file by its name: convert or remove it")
-    return Found(found, skipped)
+    return FoundFiles(found, skipped)
 
 
 def _expand(source: Path) -> tuple[list[Path], list[Skipped]]:

@@ -112,7 +112,6 @@ class Geometric(ClosedForm):
 
     @property
     def properties(self) -> frozenset[Property]:
-        """The properties that hold, by Lemmas 13 and 14 of the thesis."""
         if self.size == 1:
             return EVERY
         found = {Property.S, Property.RM, Property.RH}

@@ -17,7 +17,7 @@ from stratagem.counts.closed import ExplicitFair, Geometric, Kind, route
 from stratagem.counts.exact import BITS, decay, fixed_point, proper_fraction, repaired, whole_size
 from stratagem.counts.loss import Aggregate, Loss, check_aggregate, distance_power, total_cost, weights_of
 from stratagem.counts.mechanism import MATRIX, CountMechanism
-from stratagem.counts.program import SMALLEST, TIGHT, Engine, Program, Request, other, run
+from stratagem.counts.program import SMALLEST, TIGHT, Engine, Program, Request, minimise, other
 from stratagem.counts.property import Property, names, property_set
 from stratagem.counts.table import CountTable
 from stratagem.io.screen import show
@@ -101,7 +101,7 @@ def refined(program: Program, y: np.ndarray, engine: Engine) -> np.ndarray:
     spent = program.costs @ y
     limits.append(program.costs @ x <= worst + np.ldexp(spent.max() - spent, MAGNIFIED))
     try:
-        run(cp.Problem(cp.Minimize(worst + program.ties @ x), limits), engine)
+        minimise(worst + program.ties @ x, limits, engine)
     except RuntimeError:
         return whole
     step = np.ldexp(np.asarray(x.value) * program.scale, BITS - MAGNIFIED)

@@ -35,20 +35,20 @@ def other(engine: Engine) -> Engine:
     return "CLARABEL" if engine == "HIGHS" else "HIGHS"
 
 
-def run(problem: Any, engine: Engine) -> float:
-    """Solve a program and return its value."""
+def minimise(cost: Any, constraints: list[Any], engine: Engine) -> None:
+    """Give the variables of a program the values of least cost."""
     import cvxpy as cp
 
-    reason = "no attempt"
+    problem, reason = cp.Problem(cp.Minimize(cost), constraints), "no attempt"
     for options in ATTEMPTS[engine]:
         try:
             with quiet_solver():
-                value = problem.solve(solver=engine, **options)
+                problem.solve(solver=engine, **options)
         except (cp.SolverError, ValueError) as error:
             reason = type(error).__name__
             continue
         if problem.status in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
-            return float(value)
+            return
         reason = problem.status
     raise RuntimeError(f"{engine} failed ({reason}): try solver {other(engine)}, or a budget less extreme")
 
@@ -164,9 +164,7 @@ class Program:
 
     def bound(self, engine: Engine) -> float:
         """Return a lower bound on the cost, proved by the multipliers of the optimum."""
-        import cvxpy as cp
-
-        run(cp.Problem(cp.Minimize(self.cost), self.constraints), engine)
+        minimise(self.cost, self.constraints, engine)
         request, n, prices = self.request, self.request.n, self.request.weights
         if request.aggregate == "max":
             prices = np.zeros(n + 1)
@@ -193,9 +191,7 @@ class Program:
 
         Where the optimum is not unique, that is the optimum of least T.
         """
-        import cvxpy as cp
-
-        run(cp.Problem(cp.Minimize(self.cost + self.ties @ self.y), self.constraints), engine)
+        minimise(self.cost + self.ties @ self.y, self.constraints, engine)
         return np.asarray(self.y.value)
 
 

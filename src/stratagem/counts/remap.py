@@ -166,12 +166,6 @@ class Derivation:
         """The least entry of T, exactly."""
         return Fraction(int(self.numbers.cells.min()), self.numbers.total)
 
-    @property
-    def weakest(self) -> tuple[int, int]:
-        """The output i and the count j of the least entry of T."""
-        i, j = np.unravel_index(self.numbers.cells.argmin(), self.numbers.cells.shape)
-        return int(i), int(j)
-
     def derivable(self, tolerance: float = 0) -> bool:
         """Return whether no entry of T is below -tolerance.
 

@@ -155,7 +155,6 @@ class RankSampler(Sampler):
         self.size, self.two_sided = size, TwoSided(alpha, ((size + 1) // 2).bit_length(), beyond=False)
 
     def noise(self, source: Source) -> int:
-        """Return a random rank in 0..n."""
         while True:
             x = self.two_sided.draw(source)
             rank = 2 * x - 1 if x > 0 else -2 * x

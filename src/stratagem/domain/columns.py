@@ -35,7 +35,7 @@ CELLS = 1 << 27
 
 
 @dataclass(frozen=True, eq=False)
-class Placed:
+class PlacedRows:
     """The coordinates of rows in the domain, with reasons for rows outside it."""
 
     coordinates: np.ndarray
@@ -155,7 +155,7 @@ def distinct(path: str | Path, column: str, policy: Policy = STRICT) -> Counter[
 
 def stream(
     path: str | Path, domain: Domain, columns: Mapping[str, str], policy: Policy = STRICT
-) -> Iterator[tuple[Placed, np.ndarray]]:
+) -> Iterator[tuple[PlacedRows, np.ndarray]]:
     """Yield the different rows among some thousand rows of a file at a time, and which of them each row is (k,).
 
     Raises:
@@ -180,9 +180,9 @@ def _chosen(domain: Domain, columns: Mapping[str, str]) -> list[str]:
     return [columns[name] for name in domain.names]
 
 
-def _placed(rows: list[tuple], domain: Domain, columns: list[str], policy: Policy) -> Placed:
+def _placed(rows: list[tuple], domain: Domain, columns: list[str], policy: Policy) -> PlacedRows:
     """Return the coordinates of all rows; further entries of a row are not read."""
-    placed = Placed(np.zeros((len(rows), len(columns)), dtype=np.int64), [""] * len(rows), [], [])
+    placed = PlacedRows(np.zeros((len(rows), len(columns)), dtype=np.int64), [""] * len(rows), [], [])
     for position, (attribute, column) in enumerate(zip(domain.attributes, columns, strict=True)):
         values = [policy.read(row[position]) for row in rows]
         cells, other = attribute.values.cells(values, clip=policy.clip), attribute.other

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -20,6 +21,8 @@ NO_ANSWER = "no answer"
 """What the value is called that stands for a question left out."""
 MISSING = frozenset(("", "na", "n/a", "nan", "null", "none"))
 """Texts, in lower case, that stand for a missing number, date or time. Of labels only the empty text is missing."""
+NUMBERED = re.compile(r"\W*\d")
+"""How labels begin that stand in the order of their numbers, as 18-24 or <5k."""
 ABSENT = "missing"
 """The reason why a value that is not there has no cell."""
 
@@ -41,7 +44,7 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Cells:
+class ValueCells:
     """The cells of the values of a column, with reasons for values that have none."""
 
     cell: np.ndarray
@@ -66,6 +69,11 @@ class Values(ABC):
     @abstractmethod
     def other(self) -> int | None:
         """The cell that stands for every value without a cell of its own; None if there is no such cell."""
+
+    @property
+    def arranged(self) -> bool:
+        """Whether the order of the values may mean something: that of the alphabet does not."""
+        return True
 
     @property
     def outside(self) -> tuple[int, ...]:
@@ -146,12 +154,12 @@ class Values(ABC):
             raise ValueError(f"{text!r:.60} was given, but is {place.reason}: give one of the values {self}")
         return place.cell
 
-    def cells(self, values: Sequence[str | None], *, clip: bool = False) -> Cells:
+    def cells(self, values: Sequence[str | None], *, clip: bool = False) -> ValueCells:
         """Return the cell of every value; `clip` moves values beyond the edges into the first or the last bin."""
         places = [self.place(value) for value in values]
         if clip:
             places = [one if one.nearest is None else Place(one.nearest) for one in places]
-        return Cells(
+        return ValueCells(
             np.array([one.cell for one in places], dtype=np.int64), tuple(one.reason for one in places)
         )
 
@@ -180,7 +188,6 @@ class Codes(Values):
 
     @property
     def other(self) -> int | None:
-        """The cell after the numbers that stands for every other answer; None if there is none."""
         return self.numbers if self.others else None
 
     @property
@@ -189,11 +196,9 @@ class Codes(Values):
         return self.size - self.no_answer - self.others
 
     def apart(self, low: int, high: int) -> tuple[int, ...]:
-        """Return the cells from `low` to `high` that are no numbers."""
         return tuple(range(max(low, self.numbers), high + 1))
 
     def place(self, text: str | None) -> Place:
-        """Return a whole number as its own cell."""
         if text is None or is_missing(text):
             return self.without(text, ABSENT)
         number = parse_decimal(text)
@@ -207,7 +212,6 @@ class Codes(Values):
         return Place(cell) if cell == number else Place(-1, "not a whole number")
 
     def value(self, cell: int) -> int | str:
-        """Return the whole number, or "other", or "no answer"."""
         return cell if cell < self.numbers else OTHER if cell == self.other else NO_ANSWER
 
     def ends(self, low: int, high: int) -> tuple[str, str]:
@@ -252,6 +256,11 @@ class Labels(Values):
             raise ValueError(
                 f"a label is empty or {NO_ANSWER!r}, but the last value already stands for no answer: leave one out"
             )
+
+    @property
+    def arranged(self) -> bool:
+        texts = [text for text in self.texts if text != OTHER]
+        return self.ordered or texts != sorted(texts) or all(NUMBERED.match(text) for text in texts)
 
     @staticmethod
     def parse(text: str) -> Labels:

@@ -6,16 +6,10 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from stratagem.domain.text import labelled
-from stratagem.domain.values import OTHER
 from stratagem.estimation.answer import ANSWERED, VALUED
 from stratagem.math.number import entries
 from stratagem.workloads import Attribute, Labels, Workload
-from stratagem.workloads.product import Product
-from stratagem.workloads.ranges import AllRange, Prefix
 from stratagem.workloads.workload import MATRIX_LIMIT
-
-ORDERED = Prefix | AllRange
 
 
 def gaps(attribute: Attribute, *, ordered: bool = False) -> tuple[int, ...]:
@@ -48,16 +42,16 @@ def check_arranged(attributes: Sequence[Attribute], asked: Workload, made_for: W
     Raises:
         ValueError: naming the labels.
     """
-    values = attributes[0].values if len(attributes) == 1 else None
-    (asked,) = asked.factors if isinstance(asked, Product) and values else (asked,)
-    if not (isinstance(asked, ORDERED) and isinstance(values, Labels)) or isinstance(made_for, ORDERED):
-        return
-    texts = [text for text in values.texts if text != OTHER]
-    if texts == sorted(texts) and not labelled(texts, {}).ordered and not values.ordered:
+    if (
+        len(attributes) == 1
+        and asked.in_order
+        and not made_for.in_order
+        and not attributes[0].values.arranged
+    ):
         raise ValueError(
-            f"the labels of {attributes[0].name} stand in the order of the alphabet ({', '.join(texts)[:60]}), so that "
-            "none is above another and there is no quantile or prefix: ask for histogram, or state the labels from "
-            "first to last where the mechanism is made"
+            f"the labels of {attributes[0].name} stand in the order of the alphabet ({attributes[0].values!s:.60}), so "
+            "that none is above another and there is no quantile or prefix: ask for histogram, or state the labels "
+            "from first to last where the mechanism is made"
         )
 
 

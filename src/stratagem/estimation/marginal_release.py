@@ -88,7 +88,8 @@ def release(estimate: Estimate, order: int = 2) -> Release:
     for _ in range(ROUNDS):
         if all(table.counts.min() >= -CLOSE * table.variance**0.5 for table in tables):
             break
-        tables = consistent_marginals([_paid(table) for table in tables], float(raw.users))
+        paid = [replace(one, counts=ripple(one.counts, CLOSE * one.variance**0.5)) for one in tables]
+        tables = consistent_marginals(paid, float(raw.users))
     return Release(raw, _without_debt(tables, raw.users))
 
 
@@ -101,10 +102,6 @@ def _tables(estimate: Estimate) -> list[MarginalTable]:
         variance = max(float(variances[margin.places].mean()), np.finfo(float).tiny)
         tables.append(MarginalTable(part.names, counts, variance))
     return tables
-
-
-def _paid(table: MarginalTable) -> MarginalTable:
-    return replace(table, counts=ripple(table.counts, CLOSE * table.variance**0.5))
 
 
 def _without_debt(tables: Sequence[MarginalTable], users: int) -> tuple[MarginalTable, ...]:

@@ -57,7 +57,6 @@ class Averaged(Dense):
 
     @property
     def least_spread(self) -> np.ndarray:
-        """Second moments (n x n) of the mean of one user under the prior."""
         return self._mean(self.one.least_spread, self.shares, 1)
 
     def check(self, workload: Workload) -> None:
@@ -81,11 +80,9 @@ class Averaged(Dense):
         return self.one.users(counts) // self.rounds.number
 
     def estimated_data(self, counts: np.ndarray) -> np.ndarray:
-        """Return R c/k (n,)."""
         return self.one.estimated_data(counts) / self.rounds.number
 
     def estimated_spread(self, counts: np.ndarray) -> np.ndarray:
-        """Return the estimated second moments (n x n) of the means of all users."""
         single = self.one.estimated_spread(counts) / self.rounds.number
         return self._mean(single, self.estimated_data(counts), self.users(counts))
 

@@ -144,7 +144,6 @@ class BestLinear(LeastVariance, Estimator):
         return float(self._largest(workload).max())
 
     def evidence(self, counts: Counts) -> DenseEvidence:
-        """Return what counts of reports (m,), or sparse ones, say."""
         given = counts.dense() if isinstance(counts, SparseCounts) else counts
         checked = whole_counts(given, self.strategy.outputs)
         impossible = (checked > 0) & (self.strategy.row_sums <= 0)

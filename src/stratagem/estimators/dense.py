@@ -81,7 +81,6 @@ class DenseEvidence(Evidence):
         return self.estimator.users(self.counts)
 
     def estimated_data(self) -> np.ndarray:
-        """Return the estimated data vector x_hat (n,)."""
         return self.estimator.estimated_data(self.counts)
 
     @cached_property
@@ -96,11 +95,9 @@ class DenseEvidence(Evidence):
         self.estimator.check(workload)
 
     def answers(self, workload: Workload) -> np.ndarray:
-        """Return the estimated answers W x_hat (p,)."""
         return workload.answer(self.data)
 
     def variances(self, workload: Workload, about: About = "users") -> np.ndarray:
-        """Return the estimated variances (p,) of the answers W x_hat about the users or their population."""
         workload = self._levelled(workload)
         first, floor = quadratic_forms(workload, self.spread), quadratic_forms(workload, self._floor)
         variance = sampled(first - workload.answer(self.data) ** 2 / self.users, self.users)
@@ -110,7 +107,6 @@ class DenseEvidence(Evidence):
         return settled(variance, floor, first)
 
     def prior_variances(self, workload: Workload) -> np.ndarray:
-        """Return the variances (p,) of the score of one report, w R e_y, if user types follow the prior."""
         workload = self._levelled(workload)
         first = quadratic_forms(workload, self.estimator.least_spread)
         return settled(first - workload.answer(self.estimator.shares) ** 2, np.zeros(1), first)
@@ -126,7 +122,6 @@ class DenseEvidence(Evidence):
         return max(estimated, float(np.sum(V * self._floor)), 0.0)
 
     def covariance(self, workload: Workload, about: About = "users") -> np.ndarray:
-        """Return the unbiased estimate (p x p) of the covariance of the answers W x_hat."""
         check_covariance(workload)
         if about == "users" and (hidden := self.estimator.null.shape[1]):
             raise ValueError(

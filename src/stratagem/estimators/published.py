@@ -45,7 +45,6 @@ class Published(Dense, Estimator):
 
     @property
     def least_spread(self) -> np.ndarray:
-        """Second moments (n x n) of the scores of one report from a user of uniformly random type."""
         return self.protocol.spread(self.shares)
 
     def check(self, workload: Workload) -> None:
@@ -53,7 +52,6 @@ class Published(Dense, Estimator):
         check_support(workload, self.null)
 
     def accuracy(self, workload: Workload) -> Accuracy:
-        """Return the exact accuracy, from the moments E[s^T V s | u]."""
         self.check(workload)
         V, n = workload.gram(), workload.domain_size
         moments = self.protocol.second_moments(V)
@@ -81,7 +79,6 @@ class Published(Dense, Estimator):
         return float(self._largest(workload).max())
 
     def evidence(self, counts: np.ndarray) -> DenseEvidence:
-        """Return what totals of the reports (k,), the first their number, say."""
         given, protocol = np.asarray(counts), self.protocol
         shape = protocol.collect(protocol.randomise(np.zeros(1, dtype=int), np.random.default_rng(0))).shape
         if given.dtype.kind not in "iuf" or given.shape != shape or not np.isfinite(given).all():
@@ -100,7 +97,6 @@ class Published(Dense, Estimator):
         return round(float(counts[0]))
 
     def estimated_data(self, counts: np.ndarray) -> np.ndarray:
-        """Return the protocol's estimate (n,)."""
         return self.protocol.reconstruct(counts)
 
     def estimated_spread(self, counts: np.ndarray) -> np.ndarray:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import accumulate
 from pathlib import Path
 from textwrap import wrap
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, final
 
 from stratagem.io.screen import ROWS, WIDTH, columns, visible
 from stratagem.io.target import check_target, written_atomically
@@ -195,15 +196,27 @@ def write_csv(file: BinaryIO, names: Iterable[str], rows: Iterable[Iterable[obje
         writer.writerows(rows)
 
 
-def to_frame(records: Iterable[Mapping[str, object]]) -> DataFrame:
-    """Return records of named values as a pandas data frame, with the columns that `save_records` writes."""
-    try:
-        from pandas import DataFrame
-    except ImportError:
-        raise ValueError(
-            "pandas is not installed, but holds data frames: install it, or use records()"
-        ) from None
-    return DataFrame([_flat(record) for record in records])
+class Recorded(ABC):
+    """A result that can be told as named values."""
+
+    @abstractmethod
+    def records(self) -> list[dict[str, object]]:
+        """Return the result as records of named values."""
+
+    @final
+    def to_frame(self) -> DataFrame:
+        """Return the records as a pandas data frame, with the columns that `save_records` writes.
+
+        Raises:
+            ValueError: if pandas is not installed.
+        """
+        try:
+            from pandas import DataFrame
+        except ImportError:
+            raise ValueError(
+                "pandas is not installed, but holds data frames: install it, or use records()"
+            ) from None
+        return DataFrame([_flat(record) for record in self.records()])
 
 
 def _flat(record: Mapping[str, object]) -> dict[str, object]:

@@ -36,7 +36,7 @@ USED = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
-class Proof:
+class SafePrices:
     """Prices that no answer that was looked at exceeds by much, and answers that exceeded them before."""
 
     prices: np.ndarray
@@ -62,7 +62,7 @@ class Proof:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class SolvedProgramme:
     """The programme over some answers, solved."""
 
     points: np.ndarray
@@ -73,7 +73,7 @@ class Found:
     bound: float
 
 
-def programme(columns: np.ndarray, weights: np.ndarray, epsilon: float, E: float) -> Found:
+def programme(columns: np.ndarray, weights: np.ndarray, epsilon: float, E: float) -> SolvedProgramme:
     """Return the cheapest outputs and the best bound of a few rounds, for columns (n x r) and h (n,).
 
     Inside, the largest of the first answers is 1. Answers that limited prices before stay, since prices swing
@@ -101,7 +101,7 @@ def programme(columns: np.ndarray, weights: np.ndarray, epsilon: float, E: float
         found = _solved(given)
         best = min(best, found, key=lambda one: one.value)
     bound = proof.worth - max(0.0, top) if proof else 0.0
-    return Found(best.points * unit, best.theta, best.value * unit**2, bound * unit**2)
+    return SolvedProgramme(best.points * unit, best.theta, best.value * unit**2, bound * unit**2)
 
 
 class _Solved(NamedTuple):
@@ -122,8 +122,8 @@ def _solved(given: Answers) -> _Solved:
 
 
 def _secured(
-    proof: Proof, given: Answers, starts: np.ndarray, slack: float, checks: int
-) -> tuple[Proof, float, np.ndarray, bool]:
+    proof: SafePrices, given: Answers, starts: np.ndarray, slack: float, checks: int
+) -> tuple[SafePrices, float, np.ndarray, bool]:
     """Return a proof, what no answer exceeds, the places where ascents start, and whether boxes have shown it.
 
     Where boxes find an answer that exceeds the prices more than was seen, those are lowered and checked again, up to
@@ -142,7 +142,9 @@ def _secured(
     return proof, top, starts, False
 
 
-def _proofs(prices: np.ndarray, best: Proof | None, given: Answers, starts: np.ndarray) -> list[Proof]:
+def _proofs(
+    prices: np.ndarray, best: SafePrices | None, given: Answers, starts: np.ndarray
+) -> list[SafePrices]:
     """Return what prices prove, and for several numbers also those half-way to the best so far, which swing less."""
     tried = [prices]
     if best is not None and given.points.shape[1] > 1:
@@ -191,7 +193,7 @@ def _exceeded(maxima: Peaks, used: np.ndarray) -> np.ndarray:
     return maxima.points[order[:ADDED]]
 
 
-def _lowered(prices: np.ndarray, given: Answers, starts: np.ndarray) -> Proof:
+def _lowered(prices: np.ndarray, given: Answers, starts: np.ndarray) -> SafePrices:
     """Return what prices prove that are lowered, all lambda alike, until hardly any answer exceeds them.
 
     The largest excess is convex in the amount, so Newton's steps approach its zero from one side; what
@@ -208,4 +210,4 @@ def _lowered(prices: np.ndarray, given: Answers, starts: np.ndarray) -> Proof:
         lowered[:, 0] -= excess / (len(weights) + (given.E - 1) * int(raised.sum()))
         maxima = _maxima(lowered, given, starts)
     excess, worth = float(maxima.values.max()), float((lowered * given.wanted).sum())
-    return Proof(lowered, worth, excess, _exceeded(first, given.points))
+    return SafePrices(lowered, worth, excess, _exceeded(first, given.points))

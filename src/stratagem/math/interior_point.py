@@ -49,7 +49,7 @@ class Answers:
 
 
 @dataclass(frozen=True, eq=False)
-class Point:
+class PrimalDual:
     """A primal-dual pair: q = theta + x is the probability of every output for every kind of user."""
 
     theta: np.ndarray
@@ -66,7 +66,7 @@ class Point:
     """Multipliers of x <= (E - 1) theta (K x n)."""
 
 
-def solve(given: Answers) -> Point:
+def solve(given: Answers) -> PrimalDual:
     """Minimise sum_ki h_i ||t_k||^2 q_ki subject to sum_k q_ki (1, t_k) = (1, f_i), theta_k <= q_ki <= E theta_k.
 
     With c_ki = lambda_i + mu_i^T t_k - h_i ||t_k||^2 the dual is: maximise sum_i (lambda_i + mu_i^T f_i)
@@ -90,19 +90,19 @@ def solve(given: Answers) -> Point:
     return point
 
 
-def _start(given: Answers) -> Point:
+def _start(given: Answers) -> PrimalDual:
     """Return a point inside all limits whose prices are zero."""
     (K, n), c = (len(given.points), len(given.columns)), given.E - 1
     theta, cost = np.full(K, 1 / (K * (1 + c / 2))), given.costs
     inside = np.full((K, n), cost.mean())
     half = np.repeat(c * theta[:, None] / 2, n, axis=1)
-    return Point(theta, half, half, 0 * given.wanted, cost + inside, inside)
+    return PrimalDual(theta, half, half, 0 * given.wanted, cost + inside, inside)
 
 
 class _Newton:
     """The linear system of one step and its solutions."""
 
-    def __init__(self, given: Answers, at: Point) -> None:
+    def __init__(self, given: Answers, at: PrimalDual) -> None:
         self.given, self.at, self.c = given, at, given.E - 1
         self.A, self.cost = given.design, given.costs
         self.values = self.A @ at.prices.T - self.cost
@@ -118,7 +118,7 @@ class _Newton:
         dual = gap <= LEAST or np.abs(self.slope).max() <= GAP * self.cost.max()
         return bool(gap <= GAP and feasible and dual)
 
-    def advanced(self) -> Point:
+    def advanced(self) -> PrimalDual:
         """Return the point one step on."""
         at, A, c = self.at, self.A, self.c
         n, d = self.given.wanted.shape
@@ -141,7 +141,7 @@ class _Newton:
         target = (float(left) / (2 * x.size * self.mu)) ** 3 * self.mu
         theta, prices, dx, dy, dz, dv = self._direction(target - x * z, target - y * v)
         primal, dual = self._lengths(dx, dy, dz, dv, BOUNDARY)
-        return Point(
+        return PrimalDual(
             at.theta + primal * theta,
             at.x + primal * dx,
             at.y + primal * dy,

@@ -56,11 +56,6 @@ class GuessCap(Constraint):
     """Share of the cap that the rounding of a sum may exceed it by."""
 
     def settled(self, workload: Workload, epsilon: float | None) -> tuple[GuessCap, float]:
-        """Return the cap as a number, and epsilon.
-
-        Raises:
-            ValueError: unless 1/n < guess <= 1, and as `check`.
-        """
         cap, n = real(self.guess), check_several(workload.domain_size)
         if not n * cap - 1 > self.LEAST or cap > 1:
             raise ValueError(
@@ -70,7 +65,6 @@ class GuessCap(Constraint):
         return GuessCap(cap), check(epsilon)
 
     def holds(self, strategy: Strategy | TranslationStrategy, epsilon: float) -> bool:
-        """Return whether the best guess is right no more often than the cap says."""
         return strategy.epsilon <= epsilon and strategy.guess <= self.guess * (1 + self.ROUNDING)
 
 
@@ -95,12 +89,6 @@ class Shuffled(Constraint):
     """Largest local budget; clients refuse to run above 10."""
 
     def settled(self, workload: Workload, epsilon: float | None) -> tuple[Shuffled, float]:
-        """Return it in checked numbers, and the central epsilon.
-
-        Raises:
-            ValueError: unless epsilon is from 10^-6 to `local`, users a whole number from 1 to 10^15 and
-                0 < delta < 1, and for a domain of one value.
-        """
         users = integer(
             self.users, "the number of users", 1, USERS, "give the number of reports that are shuffled"
         )
@@ -115,7 +103,6 @@ class Shuffled(Constraint):
         return Shuffled(users, self.delta, local), central
 
     def holds(self, strategy: Strategy | TranslationStrategy, epsilon: float) -> bool:
-        """Return whether the shuffled reports of a strategy have the central epsilon."""
         return self.target(epsilon).reached(strategy.blanket)
 
     def target(self, epsilon: float) -> Target:
@@ -141,11 +128,6 @@ class Permanent(Constraint):
     """Largest number of reports."""
 
     def settled(self, workload: Workload, epsilon: float | None) -> tuple[Permanent, float]:
-        """Return it in checked numbers, and the epsilon of one report.
-
-        Raises:
-            ValueError: unless 0 < epsilon of one report < that of all, and reports is a whole number from 1 to 10,000.
-        """
         k = integer(
             self.reports,
             "the number of reports of each person",

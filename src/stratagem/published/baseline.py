@@ -67,6 +67,17 @@ Candidates = Iterator[tuple[str, Strategy | LinearProtocol]]
 """Pairs of (parameters in words, mechanism)."""
 
 
+def untuned(
+    mechanism: Callable[[int, float], Strategy | LinearProtocol],
+) -> Callable[[Setting, float], Candidates]:
+    """Return the candidates of a mechanism of (number of values, epsilon) that has nothing to tune: itself alone."""
+
+    def candidates(setting: Setting, epsilon: float) -> Candidates:
+        yield "", mechanism(setting.domain_size, epsilon)
+
+    return candidates
+
+
 @dataclass(frozen=True)
 class Baseline:
     """A published mechanism with its tuning range."""

@@ -19,7 +19,7 @@ Oracle = Callable[[int, float], Strategy | LinearProtocol]
 
 
 @dataclass(frozen=True)
-class Cover:
+class Covering:
     """A covering of the tables and the name of an oracle, with an estimate of their objective."""
 
     oracle: str
@@ -32,7 +32,7 @@ class Cover:
         return f"{len(self.tables)} tables of {len(self.tables[0])} attributes, {self.oracle}"
 
 
-def screen(setting: Setting, epsilon: float, keep: int, oracles: Mapping[str, Oracle]) -> list[Cover]:
+def screen(setting: Setting, epsilon: float, keep: int, oracles: Mapping[str, Oracle]) -> list[Covering]:
     """Return the `keep` coverings and oracles of least estimate, none if the queries need all attributes."""
     tables, d = tables_of(setting), len(setting.sizes)
     if not tables:
@@ -40,7 +40,7 @@ def screen(setting: Setting, epsilon: float, keep: int, oracles: Mapping[str, Or
     covers = []
     for size in range(max(map(len, tables)), d):
         sets = covering_tables(d, tables, size)
-        covers += [Cover(name, sets, _estimate(setting, epsilon, sets, oracles[name])) for name in oracles]
+        covers += [Covering(name, sets, _estimate(setting, epsilon, sets, oracles[name])) for name in oracles]
     return sorted(covers, key=lambda cover: cover.estimate)[:keep]
 
 

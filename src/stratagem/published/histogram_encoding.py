@@ -8,7 +8,7 @@ import numpy as np
 
 from stratagem.math.number import integer, real
 from stratagem.math.privacy import check
-from stratagem.published.baseline import Baseline, Candidates, Setting
+from stratagem.published.baseline import Baseline, Candidates, Setting, untuned
 from stratagem.strategies.additive_noise import AdditiveNoise, Laplace
 from stratagem.strategies.unary_protocol import UnaryEncoding
 
@@ -86,10 +86,6 @@ def _shares(threshold: float, epsilon: float) -> tuple[float, float]:
     return min(p, 1 - 2.0**-53), math.exp(-epsilon * threshold / 2) / 2
 
 
-def _summed(setting: Setting, epsilon: float) -> Candidates:
-    yield "", summed_histogram_encoding(setting.domain_size, epsilon)
-
-
 def _thresholded(setting: Setting, epsilon: float) -> Candidates:
     threshold = best_threshold(epsilon)
     oracle = thresholded_histogram_encoding(setting.domain_size, epsilon, threshold)
@@ -100,7 +96,7 @@ SUMMED_HISTOGRAM_ENCODING = Baseline(
     "summed-histogram-encoding",
     "Laplace noise on every entry of one's unit vector (SHE)",
     "@wang2017locally; @dwork2006calibrating",
-    _summed,
+    untuned(summed_histogram_encoding),
 )
 THRESHOLDED_HISTOGRAM_ENCODING = Baseline(
     "thresholded-histogram-encoding",

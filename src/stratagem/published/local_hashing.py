@@ -6,7 +6,7 @@ import numpy as np
 
 from stratagem.math.number import integer
 from stratagem.math.privacy import probability, ratio
-from stratagem.published.baseline import Baseline, Candidates, Setting
+from stratagem.published.baseline import Baseline, Candidates, Setting, untuned
 from stratagem.strategies.hashing_protocol import MOST, PRIME, LocalHashing
 
 
@@ -49,10 +49,6 @@ def _optimised(setting: Setting, epsilon: float) -> Candidates:
     yield f"{oracle.g} hash values", oracle
 
 
-def _binary(setting: Setting, epsilon: float) -> Candidates:
-    yield "", local_hashing(setting.domain_size, epsilon, 2)
-
-
 OPTIMISED_LOCAL_HASHING = Baseline(
     "optimised-local-hashing",
     "randomised response on a hash into about e^epsilon + 1 values (OLH)",
@@ -63,5 +59,5 @@ BINARY_LOCAL_HASHING = Baseline(
     "binary-local-hashing",
     "randomised response on one bit of hash (BLH)",
     "@bassily2015local",
-    _binary,
+    untuned(lambda values, epsilon: local_hashing(values, epsilon, 2)),
 )

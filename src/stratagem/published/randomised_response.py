@@ -6,7 +6,7 @@ import numpy as np
 
 from stratagem.math.number import integer
 from stratagem.math.privacy import ratio
-from stratagem.published.baseline import Baseline, Candidates, Setting
+from stratagem.published.baseline import Baseline, untuned
 from stratagem.strategies.strategy import MatrixStrategy
 
 LARGEST = 1 << 14
@@ -41,13 +41,9 @@ def truthful(domain_size: int, epsilon: float) -> np.ndarray:
     return (np.ones((n, n)) + (E - 1) * np.eye(n)) / (E + n - 1)
 
 
-def _candidates(setting: Setting, epsilon: float) -> Candidates:
-    yield "", randomised_response(setting.domain_size, epsilon)
-
-
 RANDOMISED_RESPONSE = Baseline(
     "randomised-response",
     "the truth, or any other value, with odds e^epsilon",
     "@warner1965randomized; @kairouz2016discrete",
-    _candidates,
+    untuned(randomised_response),
 )

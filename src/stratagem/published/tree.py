@@ -19,7 +19,7 @@ ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class Tree:
+class TunedTree:
     """The parameters of a hierarchical mechanism, with an estimate of its objective."""
 
     branching: int
@@ -43,7 +43,7 @@ def screen(
     epsilon: float,
     keep: int,
     oracles: Mapping[str, Callable[[int, float], Strategy | LinearProtocol]],
-) -> tuple[list[Tree], list[Tree]]:
+) -> tuple[list[TunedTree], list[TunedTree]]:
     """Return the `keep` trees of least estimate with equal and with optimised probabilities of the levels.
 
     If nodes are full and oracles treat their cells alike, M is mu_l = sum_{i <= l} p_i e_i on the functions
@@ -58,7 +58,7 @@ def screen(
     widths = [level_widths(n, branching) for branching in branchings]
     energies = level_energies(V, branchings)
     cells = [[-(-n // width) for width in one] for one in widths]
-    found: tuple[list[Tree], list[Tree]] = ([], [])
+    found: tuple[list[TunedTree], list[TunedTree]] = ([], [])
     for oracle, make in oracles.items():
         known = {k: strength(make(k, epsilon)) for k in {k for one in cells for k in one}}
         strengths = _rectangle([[known[k] for k in one] for one in cells])
@@ -66,7 +66,9 @@ def screen(
         for trees, shares in zip(found, (equal, _optimal(energies, strengths, equal)), strict=True):
             estimates = _quotients(energies, np.cumsum(shares * strengths, axis=1)).sum(axis=1)
             for i in np.argsort(estimates)[:keep]:
-                trees.append(Tree(branchings[i], oracle, shares[i, : len(widths[i])], float(estimates[i])))
+                trees.append(
+                    TunedTree(branchings[i], oracle, shares[i, : len(widths[i])], float(estimates[i]))
+                )
     best = (sorted(trees, key=lambda tree: tree.estimate)[:keep] for trees in found)
     return next(best), next(best)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from stratagem.math.privacy import probability, ratio
-from stratagem.published.baseline import Baseline, Candidates, Setting
+from stratagem.published.baseline import Baseline, untuned
 from stratagem.strategies.unary_protocol import UnaryEncoding
 
 
@@ -52,23 +52,15 @@ def at_epsilon(domain_size: int, epsilon: float, p: float) -> UnaryEncoding:
     return UnaryEncoding(domain_size, p, p / (p + ratio(epsilon) * (1 - p)))
 
 
-def _optimised(setting: Setting, epsilon: float) -> Candidates:
-    yield "", optimised_unary_encoding(setting.domain_size, epsilon)
-
-
-def _symmetric(setting: Setting, epsilon: float) -> Candidates:
-    yield "", symmetric_unary_encoding(setting.domain_size, epsilon)
-
-
 OPTIMISED_UNARY_ENCODING = Baseline(
     "optimised-unary-encoding",
     "one noisy bit for every value, zeros kept more often than ones (OUE)",
     "@wang2017locally",
-    _optimised,
+    untuned(optimised_unary_encoding),
 )
 SYMMETRIC_UNARY_ENCODING = Baseline(
     "symmetric-unary-encoding",
     "one noisy bit for every value, zeros and ones kept alike (basic RAPPOR)",
     "@erlingsson2014rappor",
-    _symmetric,
+    untuned(symmetric_unary_encoding),
 )

@@ -93,7 +93,6 @@ class Auto(Solver):
 
     @property
     def limits(self) -> Limits:
-        """The time and the gap; the algorithm that is chosen has limits of its own besides."""
         return Limits(
             max_steps=0,
             restarts=1,
@@ -104,11 +103,6 @@ class Auto(Solver):
         )
 
     def select(self, problem: Problem) -> Choice:
-        """Return the solver that fits the problem and the reason in a few words.
-
-        Raises:
-            ValueError: for a domain too large for a search without symmetry, if no known symmetry applies.
-        """
         if isinstance(problem, Minimax):
             return self.dense(problem)
         single = problem.linear

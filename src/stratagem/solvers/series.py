@@ -45,21 +45,17 @@ class Series(Algorithm):
 
     @property
     def limits(self) -> Limits:
-        """No limits but time and gap."""
         return Limits(MOST, 1, tolerance=0.0, patience=MOST, max_seconds=self.max_seconds, gap=self.gap)
 
     def begin(self, problem: Problem, start: int, best: Any) -> Candidate:
-        """Return the first strategy."""
         rest = self.candidates()
         return replace(next(rest), rest=rest)
 
     def advance(self, problem: Problem, state: Candidate) -> Candidate:
-        """Return the next strategy, or the same if none follows."""
         found = next(state.rest or iter(()), None)
         return replace(state, stuck=True) if found is None else replace(found, rest=state.rest)
 
     def finish(self, problem: Problem, state: Candidate) -> Strategy | TranslationStrategy:
-        """Return the strategy of a state."""
         return state.strategy
 
 

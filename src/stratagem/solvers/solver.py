@@ -184,7 +184,6 @@ class Algorithm(Solver):
 
     @final
     def select(self, problem: Problem) -> Choice:
-        """Return itself."""
         return Choice(self, "asked for")
 
     @abstractmethod

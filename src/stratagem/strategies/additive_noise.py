@@ -46,9 +46,25 @@ class Noise(ABC):
         """Draw the sum of the noise of some users (k,)."""
 
 
+@dataclass(frozen=True)
+class _Scaled(Noise):
+    """Noise of pure epsilon-differential privacy, b times noise of scale 1."""
+
+    scale: float
+
+    def __post_init__(self) -> None:
+        """Check the scale."""
+        _check_positive(self.scale)
+
+    @property
+    @final
+    def delta(self) -> float:
+        return 0.0
+
+
 @final
 @dataclass(frozen=True)
-class Laplace(Noise):
+class Laplace(_Scaled):
     """Independent Laplace noise of a scale b; v = 2 b^2.
 
     Guarantee:
@@ -61,22 +77,10 @@ class Laplace(Noise):
         Dwork, McSherry, Nissim, Smith, TCC 2006.
     """
 
-    scale: float
-
-    def __post_init__(self) -> None:
-        """Check the scale."""
-        _check_positive(self.scale)
-
-    @property
-    def delta(self) -> float:
-        return 0.0
-
     def epsilon(self, points: np.ndarray) -> float:
-        """Return max ||a_u - a_v||_1/b over the columns of A (k x n)."""
         return diameter(points, "cityblock") / self.scale
 
     def variance(self, k: int) -> float:
-        """Return 2 b^2."""
         return 2 * self.scale**2
 
     def draw(self, users: int, k: int, rng: np.random.Generator) -> np.ndarray:
@@ -88,7 +92,7 @@ class Laplace(Noise):
 
 @final
 @dataclass(frozen=True)
-class Spherical(Noise):
+class Spherical(_Scaled):
     """Noise of density proportional to exp(-||z||_2/b): a gamma length of shape k in a random direction.
 
     E ||z||^2 = k (k + 1) b^2, so v = (k + 1) b^2.
@@ -103,22 +107,10 @@ class Spherical(Noise):
         Hardt, Talwar, STOC 2010 (K-norm mechanism).
     """
 
-    scale: float
-
-    def __post_init__(self) -> None:
-        """Check the scale."""
-        _check_positive(self.scale)
-
-    @property
-    def delta(self) -> float:
-        return 0.0
-
     def epsilon(self, points: np.ndarray) -> float:
-        """Return max ||a_u - a_v||_2/b over the columns of A (k x n)."""
         return diameter(points, "euclidean") / self.scale
 
     def variance(self, k: int) -> float:
-        """Return (k + 1) b^2."""
         return (k + 1) * self.scale**2
 
     def draw(self, users: int, k: int, rng: np.random.Generator) -> np.ndarray:
@@ -166,7 +158,6 @@ class Normal(Noise):
         return gaussian_epsilon(self.sigma / distance, self.tail) if distance > 0 else 0.0
 
     def variance(self, k: int) -> float:
-        """Return sigma^2."""
         return self.sigma**2
 
     def draw(self, users: int, k: int, rng: np.random.Generator) -> np.ndarray:
@@ -295,11 +286,6 @@ class AdditiveNoise(LinearProtocol):
         return self.queries.T[values] + self.noise.draw(len(values), len(self.queries), rng)
 
     def collect(self, reports: np.ndarray) -> np.ndarray:
-        """Return the number of reports and their sum, (1 + k,).
-
-        Raises:
-            ValueError: for reports of another shape or type, or that are not finite.
-        """
         reports, k = np.asarray(reports), len(self.queries)
         if reports.ndim != 2 or reports.shape[1] != k or reports.dtype != float:
             raise ValueError(
@@ -321,9 +307,4 @@ class AdditiveNoise(LinearProtocol):
         return totals[0] * offset + R @ totals[1:]
 
     def dense(self) -> NoReturn:
-        """Refuse: reports are real numbers.
-
-        Raises:
-            ValueError: always.
-        """
         raise ValueError("reports with additive noise are real numbers, too many for a matrix")

@@ -87,10 +87,6 @@ class BloomFilters(LinearProtocol):
         return loss(differences(self.filters), self.p, self.q)
 
     @property
-    def delta(self) -> float:
-        return 0.0
-
-    @property
     def report(self) -> str:
         return f"1 of {self.cohorts} cohorts and {self.bits} bits"
 
@@ -200,11 +196,6 @@ class BloomFilters(LinearProtocol):
         return nnls(self._stacked[chosen].T, answers)[0]
 
     def dense(self) -> NoReturn:
-        """Refuse: there are C 2^b reports.
-
-        Raises:
-            ValueError: always.
-        """
         raise ValueError(
             f"there are {self.cohorts} x 2^{self.bits} reports; noisy filters have no matrix here"
         )

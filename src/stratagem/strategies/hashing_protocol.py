@@ -63,20 +63,12 @@ class LocalHashing(SupportOracle):
         object.__setattr__(self, "g", g)
 
     @property
-    def domain_size(self) -> int:
-        return self.n
-
-    @property
     def epsilon(self) -> float:
         return 0.0 if self.n == 1 else math.log(self.p / (1 - self.p)) + math.log(self.g - 1)
 
     @property
     def report(self) -> str:
         return f"a hash function and 1 of {self.g}"
-
-    @property
-    def own(self) -> float:
-        return self.p
 
     @property
     def other(self) -> float:
@@ -128,7 +120,6 @@ class LocalHashing(SupportOracle):
         return counts
 
     def histogram(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draw and collect the report of every user that x (n,) counts, in blocks."""
         x = check_counts(x, self.n)
         values = np.repeat(np.arange(self.n), x)
         totals = np.zeros(self.n + 1, dtype=np.int64)
@@ -137,11 +128,6 @@ class LocalHashing(SupportOracle):
         return totals
 
     def dense(self) -> NoReturn:
-        """Refuse: there are g (2^31 - 1)^3 reports.
-
-        Raises:
-            ValueError: always.
-        """
         raise ValueError(
             f"local hashing into {self.g} values has {self.g} x (2^31 - 1)^3 reports, too many for a matrix"
         )

@@ -38,11 +38,6 @@ class LinearProtocol(Randomiser):
 
     @property
     @abstractmethod
-    def delta(self) -> float:
-        """Delta of (epsilon, delta)-LDP; 0 if the protocol is epsilon-LDP."""
-
-    @property
-    @abstractmethod
     def report(self) -> str:
         """What one user sends, in a few words with its size."""
 

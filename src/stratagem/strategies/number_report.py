@@ -62,7 +62,6 @@ class TwoEnds(NumberLaw):
         return math.log((self.reach + 1) / (self.reach - 1))
 
     def variance(self, t: np.ndarray) -> np.ndarray:
-        """Return C^2 - t^2, of the same shape as t."""
         return self.reach**2 - np.square(t)
 
     def draw(self, t: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -99,7 +98,6 @@ class Piecewise(NumberLaw):
         return 2 * math.log((self.reach + 1) / (self.reach - 1))
 
     def variance(self, t: np.ndarray) -> np.ndarray:
-        """Return (C - 1) (t^2/2 + (2 C - 1)/6), of the same shape as t."""
         return (self.reach - 1) * (np.square(t) / 2 + (2 * self.reach - 1) / 6)
 
     def draw(self, t: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -200,10 +198,6 @@ class NumberReport(LinearProtocol):
         return self.law.epsilon
 
     @property
-    def delta(self) -> float:
-        return 0.0
-
-    @property
     def report(self) -> str:
         return "1 real number"
 
@@ -238,11 +232,6 @@ class NumberReport(LinearProtocol):
         return self.law.draw(t, rng)[:, None]
 
     def collect(self, reports: np.ndarray) -> np.ndarray:
-        """Return the number of reports and their sum, (2,).
-
-        Raises:
-            ValueError: for reports of another shape or type, or that are not finite.
-        """
         reports = np.asarray(reports)
         if reports.ndim != 2 or reports.shape[1] != 1 or reports.dtype != float:
             raise ValueError(
@@ -253,7 +242,6 @@ class NumberReport(LinearProtocol):
         return np.array([float(len(reports)), float(reports.sum())])
 
     def histogram(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draw the number of reports and their sum, (2,)."""
         x = check_counts(x, self.domain_size)
         values, total = np.repeat(np.arange(self.domain_size), x), 0.0
         for first in range(0, len(values), BLOCK):
@@ -264,9 +252,4 @@ class NumberReport(LinearProtocol):
         return totals[0] / self.domain_size + (totals[1] - totals[0] * self.numbers.mean()) * self.direction
 
     def dense(self) -> NoReturn:
-        """Refuse: reports are real numbers.
-
-        Raises:
-            ValueError: always.
-        """
         raise ValueError("reports of a number are real numbers, too many for a matrix")

@@ -190,12 +190,35 @@ class Strategy(Randomiser):
         """Return where the rows of a two-valued strategy are high (m x n), boolean, and the lower values (m,)."""
 
     @abstractmethod
-    def randomise(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draw one report for each user type in `values` (N,), integers in 0..n-1. For simulation only."""
+    def columns(self, types: np.ndarray) -> np.ndarray:
+        """Return the probabilities of all reports for some user types (k,), a row a type (k, m)."""
 
-    @abstractmethod
+    @final
+    def randomise(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Draw one report for each user type in `values` (N,), integers in 0..n-1. For simulation only.
+
+        The cumulative distribution of a column is inverted for all users of its type together.
+        """
+        values = check_values(values, self.domain_size)
+        reports = np.empty(len(values), dtype=np.int64)
+        for u, users in users_by_type(values, self.domain_size):
+            cumulative = np.cumsum(self.columns(np.array([u]))[0])
+            points = rng.random(len(users)) * cumulative[-1]
+            reports[users] = np.searchsorted(cumulative, points, side="right")
+        return np.minimum(reports, self.outputs - 1)
+
+    @final
     def histogram(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Draw the counts of reports (m,) when x[u] users have type u: a sum of n multinomials."""
+        x = check_counts(x, self.domain_size)
+        counts = np.zeros(self.outputs, dtype=np.int64)
+        occurring = np.flatnonzero(x)
+        step = max(1, BLOCK // self.outputs)
+        for first in range(0, len(occurring), step):
+            types = occurring[first : first + step]
+            P = self.columns(types)
+            counts += rng.multinomial(x[types], P / P.sum(axis=1, keepdims=True)).sum(axis=0)
+        return counts
 
     @final
     def information(self) -> np.ndarray:
@@ -333,7 +356,6 @@ class MatrixStrategy(Strategy):
         return self.matrix @ X
 
     def backward(self, Y: np.ndarray) -> np.ndarray:
-        """Return Q^T Y (n, k)."""
         return self.matrix.T @ Y
 
     def centred_information(self, prior: np.ndarray | None = None) -> np.ndarray:
@@ -353,27 +375,8 @@ class MatrixStrategy(Strategy):
         Q, d = self.matrix[d > 0], d[d > 0]
         return (Q - d[:, None] / self.domain_size) / np.sqrt(d)[:, None]
 
-    def randomise(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draw one report per value (N,) by inverting the cumulative distribution of its column."""
-        values = check_values(values, self.domain_size)
-        reports = np.empty(len(values), dtype=np.int64)
-        for u, users in users_by_type(values, self.domain_size):
-            cumulative = np.cumsum(self.matrix[:, u])
-            points = rng.random(len(users)) * cumulative[-1]
-            reports[users] = np.searchsorted(cumulative, points, side="right")
-        return np.minimum(reports, self.outputs - 1)
-
-    def histogram(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draw the counts of reports (m,), one multinomial per user type that occurs."""
-        x = check_counts(x, self.domain_size)
-        counts = np.zeros(self.outputs, dtype=np.int64)
-        occurring = np.flatnonzero(x)
-        step = max(1, BLOCK // self.outputs)
-        for first in range(0, len(occurring), step):
-            types = occurring[first : first + step]
-            P = self.matrix[:, types].T
-            counts += rng.multinomial(x[types], P / P.sum(axis=1, keepdims=True)).sum(axis=0)
-        return counts
+    def columns(self, types: np.ndarray) -> np.ndarray:
+        return self.matrix[:, types].T
 
 
 def written_out(matrix: np.ndarray) -> MatrixStrategy:

@@ -182,11 +182,6 @@ class StratifiedProtocol(LinearProtocol):
         return reports
 
     def collect(self, reports: np.ndarray) -> np.ndarray:
-        """Return the number of reports, then the totals of every partition's oracle, of shape (k,).
-
-        Raises:
-            ValueError: for a report that no client sends.
-        """
         reports = np.ascontiguousarray(reports)
         width = NUMBER.itemsize + max(map(_width, self.partitions))
         if reports.dtype != np.uint8 or reports.ndim != 2 or reports.shape[1] != width:
@@ -225,12 +220,6 @@ class StratifiedProtocol(LinearProtocol):
         return estimate
 
     def dense(self) -> MatrixStrategy:
-        """Return the oracles' matrices, each with the probability of its partition, one below the other.
-
-        Raises:
-            ValueError: if an oracle has too many reports for a matrix, or all together have, or a probability
-                underflows.
-        """
         rows = [
             partition.probability * partition.oracle.dense().matrix[:, partition.groups]
             for partition in self.partitions

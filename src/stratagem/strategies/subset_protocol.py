@@ -77,20 +77,12 @@ class SubsetSelection(SupportOracle):
         return c**2 * k * (n - k) / ((n + c * k) ** 2 * (n - 1))
 
     @property
-    def domain_size(self) -> int:
-        return self.n
-
-    @property
     def epsilon(self) -> float:
         return math.log(self.p / (1 - self.p)) + math.log((self.n - self.k) / self.k)
 
     @property
     def report(self) -> str:
         return f"{self.k} of {self.n} values"
-
-    @property
-    def own(self) -> float:
-        return self.p
 
     @property
     def other(self) -> float:
@@ -130,7 +122,6 @@ class SubsetSelection(SupportOracle):
         return column_sums(packed, self.n)
 
     def histogram(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draw and collect the report of every user that x (n,) counts, in blocks."""
         x = check_counts(x, self.n)
         values = np.repeat(np.arange(self.n), x)
         totals = np.zeros(self.n + 1, dtype=np.int64)
@@ -139,11 +130,6 @@ class SubsetSelection(SupportOracle):
         return totals
 
     def dense(self) -> MatrixStrategy:
-        """Return the matrix of all sets of k values.
-
-        Raises:
-            ValueError: if it would hold more than 2^27 probabilities.
-        """
         n, k = self.n, self.k
         if math.comb(n, k) * n > DENSE:
             raise ValueError(

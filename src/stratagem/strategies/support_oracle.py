@@ -47,10 +47,15 @@ class SupportOracle(LinearProtocol):
         Wang, Blocki, Li, Jha, USENIX Security 2017, "pure" protocols, whose Theorem 2 is the diagonal.
     """
 
+    n: int
+    """Number n of user types."""
+    p: float
+    """p = Pr[u in S | u]."""
+
     @property
-    @abstractmethod
-    def own(self) -> float:
-        """p = Pr[u in S | u]."""
+    @final
+    def domain_size(self) -> int:
+        return self.n
 
     @property
     @abstractmethod
@@ -67,7 +72,7 @@ class SupportOracle(LinearProtocol):
     def blanket(self) -> PrivacyBlanket:
         if self.domain_size == 1:
             return PrivacyBlanket.worst(0.0)
-        return PrivacyBlanket(math.exp(self.epsilon), self.own - self.other, self.mass)
+        return PrivacyBlanket(math.exp(self.epsilon), self.p - self.other, self.mass)
 
     @property
     @final
@@ -88,11 +93,6 @@ class SupportOracle(LinearProtocol):
         Raises:
             ValueError: for a report that no client sends.
         """
-
-    @property
-    @final
-    def delta(self) -> float:
-        return 0.0
 
     @property
     @final
@@ -129,10 +129,10 @@ class SupportOracle(LinearProtocol):
 
     @final
     def reconstruct(self, totals: np.ndarray) -> np.ndarray:
-        return (totals[1:] - self.other * totals[0]) / (self.own - self.other)
+        return (totals[1:] - self.other * totals[0]) / (self.p - self.other)
 
     def _coefficients(self) -> tuple[float, float, float, float]:
         """Return the coefficients z, y, w and r of the second moments of a score."""
-        d, pairs = self.own - self.other, self.pairs
+        d, pairs = self.p - self.other, self.pairs
         sums, mixed = 1 + pairs.size_variance / d**2, 1 + pairs.size_gain / d
         return sums, pairs.apart / d**2, mixed, (1 - 2 * pairs.gain) / d

@@ -55,11 +55,6 @@ class TableSampling(Randomiser):
         return f"1 of {many} tables, at most {largest.report}"
 
     def dense(self) -> MatrixStrategy:
-        """Refuse to be written out.
-
-        Raises:
-            ValueError: always: there are too many sets of cells.
-        """
         raise ValueError("table sampling has too many reports for a matrix: use a JuntaStrategy")
 
     def eigenvalues(self, kind: tuple[int, ...]) -> np.ndarray:

@@ -202,6 +202,12 @@ class TranslationStrategy(Randomiser):
         own = users[attributes] if users.ndim == 1 else np.take_along_axis(users, attributes, axis=1)
         return self._cells(b, own - shifts, self.multiples(b, local))
 
+    @property
+    @final
+    def deepest(self) -> int:
+        """Largest number of attributes that a report tells about together."""
+        return max(len(pattern.axes) for pattern in self.patterns)
+
     @final
     def by_pattern(self, outputs: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
         """Return each pattern b that occurs, and the positions (k,) of its outputs in the array."""
@@ -216,11 +222,6 @@ class TranslationStrategy(Randomiser):
 
     @final
     def dense(self) -> MatrixStrategy:
-        """Return the same strategy as a matrix (m x n).
-
-        Raises:
-            ValueError: if it would hold more than 2^25 probabilities.
-        """
         if self.outputs * self.domain_size > DENSE:
             raise ValueError(
                 f"a matrix of {self.outputs} outputs over the domain of {len(self.sizes)} attributes is too large: "

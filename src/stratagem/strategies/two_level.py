@@ -13,16 +13,12 @@ from stratagem.math.linalg import Rows
 from stratagem.math.privacy import uniform
 from stratagem.math.shuffling import PrivacyBlanket
 from stratagem.strategies.strategy import (
+    BLOCK,
     PATTERNS,
     MatrixStrategy,
     Strategy,
-    check_counts,
-    check_values,
-    users_by_type,
 )
 
-BLOCK = 1 << 22
-"""Entries of a temporary array."""
 DENSE = 1 << 27
 """Entries of the largest matrix that `dense` writes out (1 GiB)."""
 PAIRED = 1 << 13
@@ -146,7 +142,6 @@ class TwoLevelStrategy(Strategy):
         return C
 
     def centred_rows(self, prior: np.ndarray | None = None) -> Rows:
-        """Return R (k x n) with R^T R = C."""
         return Rows.of(self._scaled(prior), self.size)
 
     def _scaled(self, prior: np.ndarray | None) -> Iterator[np.ndarray]:
@@ -156,35 +151,7 @@ class TwoLevelStrategy(Strategy):
             mass = (B @ p)[:, None]
             yield (B - mass) * (c * np.sqrt(self.theta[rows, None] / self.size / (1 + c * mass)))
 
-    def randomise(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draw one report per value (N,) by inverting the cumulative distribution of its column, type by type."""
-        values = check_values(values, self.size)
-        reports = np.empty(len(values), dtype=np.int64)
-        for u, users in users_by_type(values, self.size):
-            cumulative = np.cumsum(self._columns(np.array([u]))[0])
-            reports[users] = np.searchsorted(
-                cumulative, rng.random(len(users)) * cumulative[-1], side="right"
-            )
-        return np.minimum(reports, self.outputs - 1)
-
-    def histogram(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draw the counts of reports (m,), one multinomial per user type that occurs."""
-        x = check_counts(x, self.size)
-        counts = np.zeros(self.outputs, dtype=np.int64)
-        occurring = np.flatnonzero(x)
-        step = max(1, BLOCK // self.outputs)
-        for first in range(0, len(occurring), step):
-            types = occurring[first : first + step]
-            P = self._columns(types)
-            counts += rng.multinomial(x[types], P / P.sum(axis=1, keepdims=True)).sum(axis=0)
-        return counts
-
     def dense(self) -> MatrixStrategy:
-        """Return the same strategy as a matrix.
-
-        Raises:
-            ValueError: if it would hold more than 2^27 probabilities.
-        """
         if self.outputs * self.size > DENSE:
             raise ValueError(
                 f"a matrix of {self.outputs} outputs x {self.size} user types is too large: "
@@ -199,7 +166,7 @@ class TwoLevelStrategy(Strategy):
             rows = slice(first, min(first + step, self.outputs))
             yield rows, unpack(self.patterns[rows], self.size).astype(float)
 
-    def _columns(self, types: np.ndarray) -> np.ndarray:
+    def columns(self, types: np.ndarray) -> np.ndarray:
         """Return the probabilities (len(types) x m) of every report for the given user types."""
         bits = (self.patterns[:, types >> 3] >> (7 - (types & 7)).astype(np.uint8)) & 1
         return (self.theta[:, None] * (1 + (self.ratio - 1) * bits)).T

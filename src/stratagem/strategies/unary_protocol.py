@@ -58,10 +58,6 @@ class UnaryEncoding(SupportOracle):
             )
 
     @property
-    def domain_size(self) -> int:
-        return self.n
-
-    @property
     def epsilon(self) -> float:
         if self.n == 1:
             return 0.0
@@ -70,10 +66,6 @@ class UnaryEncoding(SupportOracle):
     @property
     def report(self) -> str:
         return f"{self.n} bits"
-
-    @property
-    def own(self) -> float:
-        return self.p
 
     @property
     def other(self) -> float:
@@ -107,11 +99,6 @@ class UnaryEncoding(SupportOracle):
         return np.concatenate([[total], ones])
 
     def dense(self) -> MatrixStrategy:
-        """Return the matrix of all 2^n reports, n <= 22.
-
-        Raises:
-            ValueError: if it would hold more than 2^27 probabilities, or one that underflows.
-        """
         n, p, q = self.n, self.p, self.q
         if n > 30 or n << n > DENSE:
             raise ValueError(f"a unary encoding of {n} values has 2^{n} reports, too many for a matrix")

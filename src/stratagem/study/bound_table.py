@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from stratagem.bounds import Bound, Bounds
 from stratagem.bounds.proof import NONNEGATIVE
 from stratagem.io.screen import brief, show
-from stratagem.io.table import Table, to_frame
+from stratagem.io.table import Recorded, Table
 from stratagem.math.deadline import deadline, granted, within
 from stratagem.math.number import array, number_text, ratio, real
 from stratagem.math.privacy import check
@@ -25,7 +25,6 @@ from stratagem.workloads.given import WorkloadLike, workload_of
 if TYPE_CHECKING:
     import numpy as np
     from matplotlib.figure import Figure
-    from pandas import DataFrame
 
     from stratagem.mechanism.export.certificate_file import Certificate
     from stratagem.solvers import Callback, Solver
@@ -119,7 +118,7 @@ class BoundPoint:
 
 
 @dataclass(frozen=True)
-class BoundSweep:
+class BoundSweep(Recorded):
     """Lower bounds on the same queries, for each budget or each domain."""
 
     __repr__ = brief
@@ -168,14 +167,6 @@ class BoundSweep:
             }
             for one in self.points
         ]
-
-    def to_frame(self) -> DataFrame:
-        """Return the records as a pandas data frame.
-
-        Raises:
-            ValueError: if pandas is not installed.
-        """
-        return to_frame(self.records())
 
     def table(self) -> Table:
         """Return the table of every line of `ratios`, and of the best bound itself."""

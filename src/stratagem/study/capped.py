@@ -18,7 +18,7 @@ from stratagem.solvers.capped import ROUNDS, search_capped
 from stratagem.solvers.series import Candidate, valued
 from stratagem.strategies import MatrixStrategy, Strategy, TranslationStrategy
 from stratagem.study.attacks import attack, percent
-from stratagem.study.constrained import Kind, Setting, Solve, constrained, in_whole_numbers, people
+from stratagem.study.constrained import Kind, SearchStart, Solve, constrained, in_whole_numbers, people
 from stratagem.study.solution import Solution
 
 if TYPE_CHECKING:
@@ -37,14 +37,14 @@ FREE = "without the cap"
 class CappedGuess(Kind):
     """A cap on the best guess (theory.md, section 11)."""
 
-    def setting(self, problem: Problem, seed: int, solve: Solve) -> Setting:
+    def start(self, problem: Problem, seed: int, solve: Solve) -> SearchStart:
         """Return the best strategy without a cap, in as many reports as the cap allows."""
         cap, n, epsilon = problem.constraint.guess, problem.workload.domain_size, problem.epsilon
         with within(deadline().until(0.5)):
             free = solve(problem, NEAR)
         if free.strategy.guess <= cap:
             first = Candidate(free.strategy, free.objective, epsilon)
-            return Setting(first, lambda _: free.bounds, others={FREE: free})
+            return SearchStart(first, lambda _: free.bounds, others={FREE: free})
         if not problem.workload.counted or not 2 < n <= LARGEST:
             raise ValueError(
                 f"a cap on the best guess was asked for over {users_text(n)} user types, but is designed for 3 to "
@@ -59,17 +59,15 @@ class CappedGuess(Kind):
                 yield replace(valued(problem, strategy, epsilon), stuck=step + 1 == ROUNDS)
 
         first = valued(problem, _mixed(free.strategy, cap), epsilon)
-        return Setting(first, lambda _: bounds, candidates, {FREE: free})
+        return SearchStart(first, lambda _: bounds, candidates, {FREE: free})
 
     def mechanism(self, solution: Solution, name: str) -> Mechanism:
-        """Return the strategy in whole numbers; its best guess is computed again."""
         made = in_whole_numbers(solution, name, solution.epsilon)
         if made.strategy.guess > solution.problem.constraint.guess * (1 + ROUNDING):
             raise ArithmeticError("whole numbers do not keep the cap on the best guess")
         return made
 
     def text(self, solution: Solution) -> str:
-        """Return what one report tells, what the cap costs and how good the strategy is."""
         free, epsilon = solution.others[FREE], solution.epsilon
         more = solution.accuracy.average_variance / free.accuracy.average_variance - 1
         return (
@@ -80,7 +78,6 @@ class CappedGuess(Kind):
         )
 
     def record(self, solution: Solution) -> dict[str, Any]:
-        """Return the cap, what one report tells and the objective without a cap."""
         told = {name: one for name, one in attack(solution.strategy).record().items() if name != "epsilon"}
         free = solution.others[FREE].objective
         return {"cap": solution.problem.constraint.guess, **told, "objective_without_cap": free}

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from stratagem.bounds import Bounds
 from stratagem.estimators import ERROR, Users, both_needed
 from stratagem.io.screen import brief, show
-from stratagem.io.table import Table, to_frame
+from stratagem.io.table import Recorded, Table
 from stratagem.io.toml import nearest
 from stratagem.math.computing import on_one_core
 from stratagem.math.deadline import Deadline, granted, within
@@ -44,7 +44,6 @@ from stratagem.workloads.given import WorkloadLike, workload_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from pandas import DataFrame
 
 
 ENDED = "The search was ended by hand: the optimised strategy is the best until then."
@@ -68,7 +67,7 @@ SHOWN = 5
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Recorded):
     """Mechanisms on one workload and epsilon, least objective first, with the lower bounds on unbiased ones.
 
     On data they come with the error that is expected there, the least of it first.
@@ -196,14 +195,6 @@ class Comparison:
             record["users_for_one_percent"] = self._users(row)._asdict()
             records.append(record)
         return records
-
-    def to_frame(self) -> DataFrame:
-        """Return the records as a pandas data frame.
-
-        Raises:
-            ValueError: if pandas is not installed.
-        """
-        return to_frame(self.records())
 
     def table(self) -> Table:
         """Return the mechanisms as a table, the optimised one in bold."""

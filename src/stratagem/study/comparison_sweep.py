@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from stratagem.estimators import Users, comparable, users_needed
 from stratagem.io.screen import brief, show
-from stratagem.io.table import Table, save_records, to_frame
+from stratagem.io.table import Recorded, Table, save_records
 from stratagem.math.deadline import granted, within
 from stratagem.math.number import above_minimum, ratio, users_text
 from stratagem.math.privacy import check
@@ -29,7 +29,6 @@ from stratagem.workloads.given import WorkloadLike, workload_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from pandas import DataFrame
 
 
 def path(
@@ -100,7 +99,7 @@ def needed_texts(name: str, line: Iterable[int | None]) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Sweep:
+class Sweep(Recorded):
     """Comparisons of the same queries, one for each budget or each domain."""
 
     __repr__ = brief
@@ -181,14 +180,6 @@ class Sweep:
                 }
             )
         return lines
-
-    def to_frame(self) -> DataFrame:
-        """Return the records as a pandas data frame.
-
-        Raises:
-            ValueError: if pandas is not installed.
-        """
-        return to_frame(self.records())
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write the records to a .csv or .json file.

@@ -28,7 +28,7 @@ Solve = Callable[[Problem, float], Solution]
 
 
 @dataclass(frozen=True, eq=False)
-class Setting:
+class SearchStart:
     """What the search under a constraint starts from."""
 
     first: Candidate | None
@@ -49,7 +49,7 @@ class Kind(Promise):
     """A kind of constraint: how problems that have it are solved, and what a result promises beside its epsilon."""
 
     @abstractmethod
-    def setting(self, problem: Problem, seed: int, solve: Solve) -> Setting:
+    def start(self, problem: Problem, seed: int, solve: Solve) -> SearchStart:
         """Return what the search starts from.
 
         Raises:
@@ -63,26 +63,26 @@ def solve(
     """Return the solution of a problem with a constraint, within the time; Ctrl-C keeps the best so far.
 
     Raises:
-        ValueError: as `Kind.setting`, and for a limit of outputs.
+        ValueError: as `Kind.start`, and for a limit of outputs.
     """
     if asked.outputs is not None:
         raise ValueError(
             f"outputs is {asked.outputs}, but a constraint was given, which is designed for without a limit of "
             "outputs: leave one of the two out"
         )
-    setting, found = kind.setting(problem, asked.seed, free), Search()
-    bounds, first = cache(setting.bounds), setting.first
-    if setting.candidates is not None:
+    begun, found = kind.start(problem, asked.seed, free), Search()
+    bounds, first = cache(begun.bounds), begun.first
+    if begun.candidates is not None:
         found.status = Status.TIME_EXHAUSTED
         if first is None or not time.over:
-            series = Series(setting.candidates, max(asked.gap, setting.gap), setting.seconds)
+            series = Series(begun.candidates, max(asked.gap, begun.gap), begun.seconds)
             found = search(
                 series, problem, on_step, lambda one: bounds(one.budget).best, needed=first is None
             )
     reached = [one for one in (first, found.best) if isinstance(one, Candidate)]
     best = min(reached, key=lambda one: one.objective)
     solution = solution_of(problem, best, bounds(best.budget), found.status, type(kind).__name__)
-    more = {"history": tuple(found.history), "others": setting.others, "promise": kind}
+    more = {"history": tuple(found.history), "others": begun.others, "promise": kind}
     return replace(solution, seconds=time.elapsed, **more)
 
 

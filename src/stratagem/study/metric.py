@@ -17,7 +17,7 @@ from stratagem.problem import Problem, relative_gap
 from stratagem.solvers import Status
 from stratagem.solvers.metric import ROUNDS, from_rays, geometric, published_at, search_metric
 from stratagem.solvers.series import Candidate, valued
-from stratagem.study.constrained import Candidates, Kind, Setting, Solve, people, solution_of
+from stratagem.study.constrained import Candidates, Kind, SearchStart, Solve, people, solution_of
 from stratagem.study.solution import Solution
 from stratagem.workloads.centring import centred
 
@@ -35,7 +35,7 @@ PUBLISHED = "published"
 class ByDistance(Kind):
     """Privacy by distance (theory.md, section 13)."""
 
-    def setting(self, problem: Problem, seed: int, solve: Solve) -> Setting:
+    def start(self, problem: Problem, seed: int, solve: Solve) -> SearchStart:
         """Return a published mechanism for the same distances, and the bound."""
         line = problem.constraint.on_line
         bound, first, candidates = _on_a_line(problem, seed) if line else _listed(problem)
@@ -43,7 +43,7 @@ class ByDistance(Kind):
         published = solution_of(
             problem, first, bounds, Status.BASELINE, "geometric" if line else "exponential"
         )
-        return Setting(first, lambda _: bounds, candidates, {PUBLISHED: published}, CLOSE, SECONDS)
+        return SearchStart(first, lambda _: bounds, candidates, {PUBLISHED: published}, CLOSE, SECONDS)
 
     def mechanism(self, solution: Solution, name: str) -> Mechanism:
         """Return the strategy in whole numbers that keep to every step (see `Mechanism.on_line`)."""
@@ -59,7 +59,6 @@ class ByDistance(Kind):
         return Mechanism.on_line(matrix, solution.workload, steps.distances.tolist(), name=name)
 
     def text(self, solution: Solution) -> str:
-        """Return what a report tells, what is gained over a published mechanism and how good the strategy is."""
         steps, published = solution.problem.constraint, solution.others[PUBLISHED].objective
         d = steps.distances
         low, high = float(d[d > 0].min()), float(d.max())
@@ -80,7 +79,6 @@ class ByDistance(Kind):
         )
 
     def record(self, solution: Solution) -> dict[str, Any]:
-        """Return the steps, and the objective of a published mechanism."""
         return {
             "steps": solution.problem.constraint.distances.tolist(),
             "published_objective": solution.others[PUBLISHED].objective,

@@ -24,7 +24,7 @@ from stratagem.problem import Problem
 from stratagem.solvers.series import Candidate
 from stratagem.strategies import MatrixStrategy
 from stratagem.strategies.two_level import two_levels
-from stratagem.study.constrained import Kind, Setting, Solve, constrained, in_whole_numbers
+from stratagem.study.constrained import Kind, SearchStart, Solve, constrained, in_whole_numbers
 from stratagem.study.solution import Solution
 
 POINTS = 4
@@ -46,7 +46,7 @@ class Memoised(Kind):
 
     bundled: ClassVar[bool] = True
 
-    def setting(self, problem: Problem, seed: int, solve: Solve) -> Setting:
+    def start(self, problem: Problem, seed: int, solve: Solve) -> SearchStart:
         """Return the bound, and sets for several budgets."""
         permanent, free = problem.constraint, replace(problem, constraints=())
         single, lasting = (replace(free, epsilon=one) for one in (problem.epsilon, permanent.epsilon))
@@ -57,15 +57,13 @@ class Memoised(Kind):
                 "the queries can be answered without an error, so that no report needs repeating: ask for others"
             )
         bounds = constrained(lasting.bounds, _total(problem, least))
-        return Setting(None, lambda _: bounds, lambda: _candidates(problem, solve))
+        return SearchStart(None, lambda _: bounds, lambda: _candidates(problem, solve))
 
     def mechanism(self, solution: Solution, name: str) -> Mechanism:
-        """Return the strategy in whole numbers, with its memo."""
         permanent = solution.problem.constraint.epsilon
         return in_whole_numbers(solution, name, solution.epsilon).memoised(permanent)
 
     def text(self, solution: Solution) -> str:
-        """Return what reports tell, what their mean is worth and how good the sets are."""
         made, k = solution.mechanism(), solution.problem.constraint.reports
         assert made.memo is not None
         one, several = variances_of_means(made, [1, k])
@@ -78,7 +76,6 @@ class Memoised(Kind):
         )
 
     def record(self, solution: Solution) -> dict[str, Any]:
-        """Return what the memo promises."""
         return promised(solution.mechanism())
 
 

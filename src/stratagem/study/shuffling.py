@@ -18,7 +18,7 @@ from stratagem.math.shuffling import CentralPrivacy, PrivacyBlanket, Target
 from stratagem.problem import Problem
 from stratagem.solvers.series import Candidate, valued
 from stratagem.solvers.shuffled import search_shuffled
-from stratagem.study.constrained import Kind, Setting, Solve, constrained, in_whole_numbers, people
+from stratagem.study.constrained import Kind, SearchStart, Solve, constrained, in_whole_numbers, people
 from stratagem.study.solution import Solution
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ the one that holds for every strategy."""
 class BehindAShuffler(Kind):
     """Reports that are shuffled (theory.md, section 10)."""
 
-    def setting(self, problem: Problem, seed: int, solve: Solve) -> Setting:
+    def start(self, problem: Problem, seed: int, solve: Solve) -> SearchStart:
         """Return the best strategy without a shuffler, at the largest local budget that its own pairs allow."""
         workload, shuffler, n = problem.workload, problem.constraint, problem.workload.domain_size
         target, aim = (shuffler.target(problem.epsilon * share) for share in (1, 1 - ROUNDING))
@@ -68,17 +68,15 @@ class BehindAShuffler(Kind):
             return _candidates(problem, own.epsilon, aim, seed)
 
         first = Candidate(own.strategy, own.objective, own.epsilon)
-        return Setting(first, bounds, candidates if chosen else None, {OWN: own, SAFE: safe})
+        return SearchStart(first, bounds, candidates if chosen else None, {OWN: own, SAFE: safe})
 
     def mechanism(self, solution: Solution, name: str) -> Mechanism:
-        """Return the strategy in whole numbers; its central epsilon is computed again."""
         made = in_whole_numbers(solution, name, solution.strategy.epsilon * (1 + 1e-12))
         if not solution.problem.constraint.target(solution.epsilon).reached(made.strategy.blanket):
             raise ArithmeticError("whole numbers do not reach the central epsilon")
         return made
 
     def text(self, solution: Solution) -> str:
-        """Return what shuffled reports tell, what choosing pairs gains and how good the strategy is."""
         own, safe, central = solution.others[OWN], solution.others[SAFE], _central(solution)
         variance = solution.accuracy.average_variance
         other, saved = (1 - variance / one.accuracy.average_variance for one in (own, safe))
@@ -93,7 +91,6 @@ class BehindAShuffler(Kind):
         )
 
     def record(self, solution: Solution) -> dict[str, Any]:
-        """Return the central privacy, and the objectives without a shuffler in the search."""
         others = {
             name.replace(" ", "_"): {"epsilon": one.epsilon, "objective": one.objective}
             for name, one in solution.others.items()

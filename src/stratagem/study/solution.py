@@ -25,6 +25,7 @@ from stratagem.estimators import (
 )
 from stratagem.io.screen import brief, show
 from stratagem.io.table import Table
+from stratagem.io.target import check_target
 from stratagem.math.number import above_minimum, count_text
 from stratagem.math.shuffling import CentralPrivacy
 from stratagem.problem import Average, Problem
@@ -295,7 +296,6 @@ class Solution:
             ValueError: for another suffix, a path that cannot be written, a file that exists, unless `overwrite`, a
                 matrix that is too large, or what the format cannot hold; and as `mechanism`.
         """
-        from stratagem.io.target import check_target
         from stratagem.mechanism.export.saved import WRITERS, StoredStrategy, write_saved
         from stratagem.mechanism.mechanism import SUFFIX
 

@@ -213,11 +213,9 @@ class Pooled(Dense):
         return self._merged(self.both.least_spread)
 
     def check(self, workload: Workload) -> None:
-        """Refuse queries that the second mechanism cannot answer, as `Estimator.check`."""
         self.second.check(workload)
 
     def users(self, counts: np.ndarray) -> int:
-        """Return the number N of reports of both rounds, one a user."""
         return self.both.users(counts)
 
     def estimated_data(self, counts: np.ndarray) -> np.ndarray:

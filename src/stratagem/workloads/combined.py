@@ -45,6 +45,10 @@ class Stack(Workload):
                 )
 
     @property
+    def in_order(self) -> bool:
+        return any(part.in_order for part in self.parts)
+
+    @property
     def queries(self) -> int:
         return sum(part.queries for part in self.parts)
 
@@ -118,12 +122,15 @@ class Weighted(Workload):
         object.__setattr__(self, "domain", workload.domain)
 
     @property
+    def in_order(self) -> bool:
+        return self.workload.in_order
+
+    @property
     def queries(self) -> int:
         return self.workload.queries
 
     @property
     def frobenius_squared(self) -> float:
-        """The trace of V times weight^2."""
         return self.weight**2 * self.workload.frobenius_squared
 
     @property

@@ -98,7 +98,6 @@ class Marginals(Workload):
         return row.reshape(-1)
 
     def margins(self) -> Iterator[Margin]:
-        """Yield one margin for every table."""
         start = 0
         for k in self.orders:
             for chosen in combinations(range(len(self.domain.sizes)), k):

@@ -112,7 +112,6 @@ class Spread(Workload):
 
     @property
     def frobenius_squared(self) -> float:
-        """The trace of A^T V A."""
         return float(np.trace(self._gram()))
 
     @property
@@ -171,6 +170,10 @@ class Padded(Workload):
                 f"{self.workload!r:.60} was given for the first of {n} values, but prefixes or ranges of fewer are "
                 "padded: leave the domain as it is"
             )
+
+    @property
+    def in_order(self) -> bool:
+        return True
 
     @property
     def queries(self) -> int:

@@ -60,7 +60,6 @@ class Parity(Workload):
 
     @property
     def frobenius_squared(self) -> float:
-        """The trace of V: n p, because V[u, u] = p for every cell."""
         return as_float(self.domain.size * self.queries, "tr V")
 
     @property

@@ -98,6 +98,10 @@ class Product(Workload):
         object.__setattr__(self, "domain", _join(factor.domain for factor in self.factors))
 
     @property
+    def in_order(self) -> bool:
+        return any(factor.in_order for factor in self.factors)
+
+    @property
     def queries(self) -> int:
         return math.prod(factor.queries for factor in self.factors)
 

@@ -42,6 +42,10 @@ class Prefix(Workload):
         check_one_attribute(self.domain, "prefix")
 
     @property
+    def in_order(self) -> bool:
+        return True
+
+    @property
     def queries(self) -> int:
         return self.domain.size
 
@@ -102,6 +106,10 @@ class AllRange(Workload):
         n = check_one_attribute(self.domain, "all-range")
         advice = "choose a width in that range, or leave it out for all ranges"
         object.__setattr__(self, "width", integer(self.width, "the width", 1, n, advice))
+
+    @property
+    def in_order(self) -> bool:
+        return True
 
     @property
     def queries(self) -> int:

@@ -97,7 +97,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Query:
+class QueryEntry:
     """One `[[query]]` of a file: a primitive on each attribute named, the others summed out."""
 
     on: Mapping[str, str]
@@ -219,7 +219,9 @@ class QueryRecipe:
             raise ValueError(f"{source}: the key query is missing: add one [[query]] or more")
         if not isinstance(self.query, list) or not self.query:
             raise ValueError(f"{source}: query = {self.query!r}, but at least one is needed: write [[query]]")
-        parts = [build(Query, table, f"{source}, [[query]]").workload(domain, source) for table in self.query]
+        parts = [
+            build(QueryEntry, table, f"{source}, [[query]]").workload(domain, source) for table in self.query
+        ]
         return parts[0] if len(parts) == 1 else stack(parts)
 
 

@@ -146,11 +146,7 @@ class Selection(Workload):
         return Structure(translation_spectrum=lambda: Explicit(self.matrix(), self.domain)._averaged())
 
     def margins(self) -> Iterator[Margin]:
-        """Yield the chosen queries about each set of attributes: their ranges or cells, or their rows over its table.
-
-        Raises:
-            ValueError: for rows of more than 2^25 entries.
-        """
+        """Yield the chosen queries by the sets of attributes: their ranges or cells, or their rows over the table."""
         yield from self._margins
 
     @cached_property

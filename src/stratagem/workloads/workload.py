@@ -40,6 +40,11 @@ class Workload(ABC):
     __array_ufunc__ = None  # NumPy's numbers and arrays leave + and * to the workload
 
     @property
+    def in_order(self) -> bool:
+        """Whether its queries follow the order of the values of an attribute, as prefixes and ranges do."""
+        return False
+
+    @property
     @abstractmethod
     def queries(self) -> int:
         """The number p of queries, the rows of W."""

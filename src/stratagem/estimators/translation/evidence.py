@@ -58,11 +58,6 @@ class TranslationEvidence(Evidence):
         return self.reports.users
 
     def estimated_data(self) -> np.ndarray:
-        """Return the estimated data vector x_hat (n,).
-
-        Raises:
-            ValueError: for a domain of more than 2^25 cells.
-        """
         return self._tables([self._every()], False)[0][0].ravel()
 
     def table(self, attributes: Iterable[int]) -> DenseEvidence:
@@ -81,7 +76,6 @@ class TranslationEvidence(Evidence):
         self.tables.check(workload)
 
     def answers(self, workload: Workload) -> np.ndarray:
-        """Return the estimated answers W x_hat (p,)."""
         workload = self.tables.asked(workload)
         answers, margins = np.empty(workload.queries), list(workload.margins())
         tables = self._tables([one.attributes for one in margins], False)
@@ -90,7 +84,6 @@ class TranslationEvidence(Evidence):
         return answers
 
     def variances(self, workload: Workload, about: About = "users") -> np.ndarray:
-        """Return the estimated variances (p,) of the answers W x_hat about the users or their population."""
         workload = self.tables.asked(workload)
         variances, margins = np.empty(workload.queries), list(workload.margins())
         cells = any(_cells(unweighted(one.workload)[1]) is not None for one in margins)
@@ -108,11 +101,6 @@ class TranslationEvidence(Evidence):
         return variances
 
     def covariance(self, workload: Workload, about: About = "users") -> np.ndarray:
-        """Return the unbiased estimate (p x p) of the covariance of queries that touch a few attributes.
-
-        Raises:
-            ValueError: if these have a table of more than 2048 cells, or as `DenseEvidence.covariance`.
-        """
         check_covariance(workload)
         workload = self.tables.asked(workload)
         margins = list(workload.margins())

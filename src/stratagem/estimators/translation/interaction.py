@@ -56,7 +56,7 @@ class Interactions:
         sizes, t = self.scores.sizes(labels), len(labels)
         kinds = 2 if self.squared else 1
         total = np.full((kinds, len(sets), *sizes), float(self.reports.users))
-        for many in range(1, min(t, self.reports.deepest) + 1):
+        for many in range(1, min(t, self.reports.strategy.deepest) + 1):
             for held in combinations(range(t), many):
                 part = tuple(labels[i] for i in held)
                 chosen = self._interaction(part)[:, self._ranks(part, self._local[sets[:, held]])]

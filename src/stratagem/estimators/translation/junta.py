@@ -17,7 +17,7 @@ from stratagem.estimators.support import check_sizes
 from stratagem.estimators.translation.score import Scores, Slots, placements, refuse
 from stratagem.estimators.translation.translates import Translates
 from stratagem.math.counts import Counts
-from stratagem.strategies import JuntaStrategy, TableSampling, TranslationStrategy
+from stratagem.strategies import JuntaStrategy, TableSampling
 from stratagem.strategies.junta import type_of
 from stratagem.workloads import Workload
 from stratagem.workloads.harmonics import Harmonics, Part, harmonics
@@ -37,7 +37,6 @@ class Juntas(Translates[JuntaStrategy]):
         return None
 
     def accuracy(self, workload: Workload) -> Accuracy:
-        """Return the exact accuracy, as `junta_accuracy`."""
         return junta_accuracy(workload, self.strategy)
 
     def objective(self, workload: Workload, factor: Callable[[], np.ndarray] | None = None) -> float:
@@ -64,14 +63,12 @@ class Sampling(Estimator):
         self.accuracy(workload)
 
     def accuracy(self, workload: Workload) -> Accuracy:
-        """Return the exact accuracy, as `junta_accuracy`."""
         return junta_accuracy(workload, self.strategy)
 
     def objective(self, workload: Workload, factor: Callable[[], np.ndarray] | None = None) -> float:
         return self.accuracy(workload).objective
 
     def evidence(self, counts: Counts) -> Evidence:
-        """Return what counts of reports (m,) say."""
         return self._listed.evidence(counts)
 
     def _variances(self, workload: Workload, x: np.ndarray) -> np.ndarray:
@@ -126,34 +123,6 @@ def junta_accuracy(workload: Workload, strategy: JuntaStrategy | TableSampling) 
             )
         per_type, attributes = variances_by_type(found, strategy, variance)
     return Accuracy(workload.scale * share, per_type, workload.queries, attributes)
-
-
-def cell_variance(strategy: TranslationStrategy, attributes: Sequence[int]) -> float:
-    """Return the variance that a user adds to the estimated count of one cell of the table of `attributes`.
-
-    (1/cells^2) sum_(S' in S) sum_chi (1/m - 1) over the characters chi that touch exactly S'. It is the mean
-    over the user types: exact for uniform data, the same for every cell. Summed over the cells of the table it
-    is exact for every data vector.
-
-    Raises:
-        UnsupportedWorkloadError: if M is zero at a character of the table.
-        ValueError: for unknown or repeated attributes, or a window of longer cycles.
-    """
-    chosen, d = list(attributes), len(strategy.sizes)
-    if len(set(chosen)) < len(chosen) or not set(chosen) <= set(range(d)):
-        raise ValueError(
-            f"a table was given the attributes {chosen}: give different numbers from 0 to {d - 1}"
-        )
-    if strategy.window:
-        raise ValueError(
-            "the domain is a window of longer cycles, so that the information matrix has no characters"
-        )
-    total = 0.0
-    for picked in product((False, True), repeat=len(chosen)):
-        touched = [i for i, one in zip(chosen, picked, strict=True) if one]
-        m = _supported(strategy.eigenvalues_at(touched), [str(i) for i in touched])
-        total += float(np.sum(1 / m - 1))
-    return max(total, 0.0) / math.prod(strategy.sizes[i] for i in chosen) ** 2
 
 
 def _by_type(

@@ -52,7 +52,6 @@ class TableScores(Dense):
         return counts.users
 
     def estimated_data(self, counts: PlacedReports) -> np.ndarray:
-        """Return the estimated table (n,): the sum over reports of the scores of each cell."""
         if even := even_scores(self.scores.strategy):
             return self._cut(even_sums(counts, even)[0])
         total = np.zeros(self._cycles)

@@ -86,7 +86,6 @@ class ShortWindow(LeastVariance):
         return counts.users
 
     def estimated_data(self, counts: PlacedReports) -> np.ndarray:
-        """Return the estimated data vector M^+ Q^T D^-1 c (n,)."""
         return counts.users / len(self._inside) + self.inverse @ self._deviation(counts)
 
     def estimated_spread(self, counts: PlacedReports) -> np.ndarray:
@@ -183,12 +182,6 @@ class Orbits(Translates[OrbitStrategy]):
         return ShortWindow(self.cycles, self.strategy.sizes)
 
     def accuracy(self, workload: Workload) -> Accuracy:
-        """Return the exact accuracy.
-
-        Raises:
-            UnsupportedWorkloadError: if a query needs a character at which M is zero.
-            ValueError: if the domains differ, or on larger domains for queries without transforms.
-        """
         given, workload, strategy = workload, self.asked(workload), self.cycles
         check_domain(workload, strategy.domain_size)
         if workload.symmetry == strategy.cycles:

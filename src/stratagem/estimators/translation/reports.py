@@ -143,8 +143,3 @@ class PlacedReports:
                 yield Placed(
                     b, multiple, attributes.astype(np.int32), shifts.astype(np.int32), own.astype(float)
                 )
-
-    @property
-    def deepest(self) -> int:
-        """Largest number of attributes that a report tells about together."""
-        return max(len(pattern.axes) for pattern in self.strategy.patterns)

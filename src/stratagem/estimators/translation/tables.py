@@ -153,7 +153,7 @@ class Tables:
     def _check_support(self, attributes: tuple[int, ...], queries: Workload, names: tuple[str, ...]) -> None:
         _, inner = unweighted(queries)
         try:
-            if len(attributes) <= self._deepest:
+            if len(attributes) <= self.strategy.deepest:
                 if (self.scores.information(self.placed(attributes)[0]) > SEEN).all():
                     return
             elif isinstance(inner, Identity):
@@ -165,8 +165,3 @@ class Tables:
                 f"the strategy cannot answer this workload: no report tells about some combination of values of "
                 f"{asked}: use a strategy made for these queries, or ask for tables of fewer attributes"
             ) from None
-
-    @property
-    def _deepest(self) -> int:
-        """Largest number of attributes that a report tells about together."""
-        return max(len(pattern.axes) for pattern in self.strategy.patterns)

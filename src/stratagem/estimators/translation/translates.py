@@ -77,7 +77,6 @@ class Translates(Estimator, Generic[Kind]):
 
     @final
     def evidence(self, counts: Counts) -> Evidence:
-        """Return what counts of reports (m,), or sparse ones, say."""
         reports = PlacedReports.of(self.cycles, counts)
         return DenseEvidence(self.short, reports) if self.short else TranslationEvidence(self.tables, reports)
 

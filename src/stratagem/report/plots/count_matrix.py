@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from stratagem.counts import CountDesign, CountMechanism, Property
 from stratagem.io.screen import presents
 from stratagem.report.plots.figure import BLUE, GREY, VERMILION, check_matplotlib, page
 
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Normalize
     from matplotlib.figure import Figure
-
-    from stratagem.counts import CountDesign, CountMechanism
 
 NUMBERED = 10
 """Largest group size for which the probabilities are written into the cells."""
@@ -60,8 +59,6 @@ def plot_counts(
 
 
 def _mechanism(panel: CountMechanism | CountDesign) -> CountMechanism:
-    from stratagem.counts import CountDesign
-
     return panel.mechanism if isinstance(panel, CountDesign) else panel
 
 
@@ -102,8 +99,6 @@ def _label(axes: Axes, panel: CountMechanism | CountDesign) -> None:
     """Write the name of the mechanism and of its axes; the counts are above the matrix."""
     from matplotlib.ticker import MaxNLocator
 
-    from stratagem.counts import CountDesign
-
     mechanism = _mechanism(panel)
     title = f"{mechanism.name}, n = {mechanism.size}, α = {float(mechanism.alpha):.4g}"
     if isinstance(panel, CountDesign):
@@ -122,8 +117,6 @@ def _label(axes: Axes, panel: CountMechanism | CountDesign) -> None:
 
 def _draw_properties(axes: Axes, mechanism: CountMechanism) -> None:
     """Write the names of all properties below the matrix, those that hold on a filled box."""
-    from stratagem.counts import Property
-
     kinds, held = list(Property), mechanism.properties
     for place, kind in enumerate(kinds):
         colour, text = (BLUE, "white") if kind in held else ("white", GREY)

@@ -53,7 +53,8 @@ class QueryAxis:
         places = np.array(queries, dtype=float)
         spans = _spans(found) if len(naming.attributes) == 1 else []
         if not spans:
-            if all(len(one.parts) == 1 and _nameless(one.parts[0]) for one in found):
+            first = [one.parts[0] if len(one.parts) == 1 else None for one in found]
+            if all(isinstance(part, Row) and not part.name for part in first):
                 return QueryAxis(places, (), "query")
             return QueryAxis(places, [naming.label(int(query)) for query in queries], "")
         attribute = naming.attributes[0]
@@ -98,10 +99,6 @@ def shortened(name: str, letters: int) -> str:
         return line
     end = (letters - 1) // 2
     return f"{line[: letters - 1 - end]}…{line[len(line) - end :]}"
-
-
-def _nameless(part: object) -> bool:
-    return isinstance(part, Row) and not part.name
 
 
 def _spans(found: Sequence[Query]) -> list[Span]:

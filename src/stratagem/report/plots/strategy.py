@@ -15,6 +15,7 @@ from stratagem.math.number import count_text, real, spread
 from stratagem.report.plots.figure import page, ratio_text
 from stratagem.report.plots.query_error import NAMES, TICKS, draw_errors, name_places, upright
 from stratagem.strategies import LinearProtocol, TranslationStrategy
+from stratagem.strategies.two_level import TwoLevelStrategy, unpack
 from stratagem.workloads import Bins, Labels
 from stratagem.workloads.naming import Naming
 
@@ -93,8 +94,6 @@ def _reports(strategy: Strategy) -> tuple[np.ndarray, np.ndarray]:
 
 def _rows(strategy: Strategy, rows: np.ndarray) -> np.ndarray:
     """Return some rows of Q; a two-level strategy's up to their weights, which no shade depends on."""
-    from stratagem.strategies.two_level import TwoLevelStrategy, unpack
-
     if isinstance(strategy, TwoLevelStrategy):
         return 1 + (strategy.ratio - 1) * unpack(strategy.patterns[rows], strategy.size)
     return strategy.dense().matrix[rows]

@@ -105,7 +105,6 @@ class Certified(Algorithm):
 
     @property
     def limits(self) -> Limits:
-        """The conditions under which the search stops; a polish has more steps and starts."""
         if self.outputs is None or not self.polish:
             return Limits(self.max_steps, 1, self.tolerance, self.patience, self.max_seconds, self.gap)
         steps, patience = self.max_steps + STRIDES, self.patience + 1
@@ -204,7 +203,6 @@ class Certified(Algorithm):
         return self._next(problem, state, np.concatenate([design.patterns, new]), p)
 
     def finish(self, problem: Problem, state: Any) -> Strategy:
-        """Return the strategy with columns that sum to one exactly."""
         n = problem.workload.domain_size
         if isinstance(state, Polish):
             return reached(problem, state)

@@ -17,7 +17,7 @@ from stratagem.problem import Minimax, Problem, WorstCase
 from stratagem.solvers.certified.certified import Certified
 from stratagem.solvers.certified.design import Design, masses, project_to_feasible
 from stratagem.solvers.certified.patterns import EXHAUSTIVE, distinct
-from stratagem.solvers.certified.saddle import Answer
+from stratagem.solvers.certified.saddle import PriorAnswer
 from stratagem.solvers.floor import SHARES, mixed
 from stratagem.solvers.solver import Algorithm, Limits
 from stratagem.strategies import Strategy, TwoLevelStrategy
@@ -160,9 +160,9 @@ class SaddlePoint(Algorithm):
 
     def _answer(
         self, problem: Problem, patterns: np.ndarray, theta: np.ndarray, priors: list[np.ndarray | None]
-    ) -> Answer:
+    ) -> PriorAnswer:
         """Return the strategy with the fewest rows whose largest variance is within `DEARER` of the least."""
-        E, answers = ratio(problem.epsilon), list[Answer]()
+        E, answers = ratio(problem.epsilon), list[PriorAnswer]()
         rows = 1 + (E - 1) * patterns.astype(float)
         few = (lightened(rows, theta, share) for share in LIGHTEST)
         for weights in (one for one in few if one is not None):
@@ -180,14 +180,14 @@ class SaddlePoint(Algorithm):
         least = min(one.value for one in answers)
         return next(one for one in answers if one.value <= (1 + DEARER) * least)
 
-    def _answers(self, strategy: Strategy, priors: list[np.ndarray | None]) -> list[Answer]:
+    def _answers(self, strategy: Strategy, priors: list[np.ndarray | None]) -> list[PriorAnswer]:
         """Return the strategy with its best estimator among those of some priors; empty if it answers not all."""
         try:
             variances = [self.minimax.variances(estimator(strategy, prior)) for prior in priors]
         except UnsupportedWorkloadError:
             return []
         given = [
-            Answer(strategy, prior, own, self.minimax.largest(own))
+            PriorAnswer(strategy, prior, own, self.minimax.largest(own))
             for prior, own in zip(priors, variances, strict=True)
         ]
         return [min(given, key=lambda one: one.value)]
@@ -226,7 +226,7 @@ class SaddlePointState:
     """Prices of the saddle point (n x (2 + r))."""
     centre: np.ndarray
     """Mean of the prices of all rounds, the latest first."""
-    found: Answer
+    found: PriorAnswer
     """The strategy with the smallest largest variance so far."""
     stuck: bool
 

@@ -88,12 +88,12 @@ class Saddle(Algorithm):
     def finish(self, problem: Problem, state: SaddleState) -> Strategy:
         return state.found.strategy
 
-    def _answer(self, strategy: Strategy, prior: np.ndarray | None) -> Answer:
+    def _answer(self, strategy: Strategy, prior: np.ndarray | None) -> PriorAnswer:
         """Return a strategy with its variances (k,) under the reconstruction for `prior`."""
         variances = self.minimax.variances(estimator(strategy, prior))
-        return Answer(strategy, prior, variances, self.minimax.largest(variances))
+        return PriorAnswer(strategy, prior, variances, self.minimax.largest(variances))
 
-    def _between(self, one: Answer, two: Answer) -> Answer:
+    def _between(self, one: PriorAnswer, two: PriorAnswer) -> PriorAnswer:
         """Return the mixture of two strategies with the smallest largest variance, or `one` if none is smaller.
 
         At the saddle point several strategies can be optimal for the mixture of variances, and only a mixture
@@ -173,7 +173,7 @@ class Play:
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class PriorAnswer:
     """A strategy and its variances with the reconstruction that is optimal for a prior."""
 
     strategy: Strategy
@@ -183,7 +183,7 @@ class Answer:
     value: float
     """The largest variance."""
 
-    def unless(self, other: Answer | None) -> Answer:
+    def unless(self, other: PriorAnswer | None) -> PriorAnswer:
         """Return this answer if its largest variance is below that of the other, else the other."""
         return self if other is None or self.value < other.value else other
 
@@ -194,7 +194,7 @@ class SaddleState:
 
     round: ColumnGenerationState
     """The state of column generation for the most recent mixture."""
-    found: Answer
+    found: PriorAnswer
     """The strategy with the smallest largest variance so far."""
     mixture: np.ndarray | None
     """The next mixture (k,); None while the uniform mixture is being solved."""

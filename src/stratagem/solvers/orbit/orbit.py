@@ -41,7 +41,7 @@ ALTERNATIONS = 2
 
 
 @dataclass(frozen=True, eq=False)
-class Mixture:
+class OrbitMixture:
     """The state of the search: patterns, their energies and their weights."""
 
     target: CycleTarget
@@ -150,7 +150,7 @@ class Orbit(Algorithm):
             return strategy, found.best.accuracy
         return strategy, evaluate(workload, strategy)
 
-    def begin(self, problem: Problem, start: int, best: Any) -> Mixture | Flat:
+    def begin(self, problem: Problem, start: int, best: Any) -> OrbitMixture | Flat:
         """Return the state with the first batch of patterns, or the final state for a large histogram.
 
         Raises:
@@ -171,10 +171,10 @@ class Orbit(Algorithm):
         precision = np.float32 if characters > SINGLE else np.float64
         none = np.zeros((0, characters), dtype=precision)
         return self.advance(
-            problem, Mixture(target, rng, (), none, np.zeros(target.half), np.zeros(0), math.inf)
+            problem, OrbitMixture(target, rng, (), none, np.zeros(target.half), np.zeros(0), math.inf)
         )
 
-    def advance(self, problem: Problem, state: Mixture) -> Mixture:
+    def advance(self, problem: Problem, state: OrbitMixture) -> OrbitMixture:
         """Return the state with one more batch of patterns and the best weights of all patterns."""
         target, shaping = state.target, state.target.shaping
         axes, total = tuple(range(len(target.sizes))), state.total.copy()
@@ -196,7 +196,7 @@ class Orbit(Algorithm):
         patterns = state.patterns + tuple(drawn)
         strategy = _strategy(target, patterns, w)
         value = transformed_objective(problem.workload, strategy)
-        ahead = Mixture(target, state.rng, patterns, energies, total, w, value, strategy)
+        ahead = OrbitMixture(target, state.rng, patterns, energies, total, w, value, strategy)
         if value < state.objective:
             return ahead
         kept = np.append(state.weights, np.zeros(len(drawn)))
@@ -206,7 +206,7 @@ class Orbit(Algorithm):
         return state.strategy
 
 
-def _sizes(tried: Sequence[int], state: Mixture, many: int) -> list[int]:
+def _sizes(tried: Sequence[int], state: OrbitMixture, many: int) -> list[int]:
     """Return the sizes of the next `many` patterns.
 
     The first batch takes the sizes `tried` in turn; later ones take sizes of earlier patterns, by their
