@@ -216,7 +216,7 @@ def test_the_page_shows_how_many_came_and_the_estimates_of_the_mechanism(tmp_pat
     assert "weiß nicht" in page
 
 
-@pytest.mark.parametrize(("people", "usable"), [(9, False), (900, True)])
+@pytest.mark.parametrize(("people", "usable"), [(1, False), (9, False), (900, True)])
 def test_too_few_people_is_said_with_the_ways_out(people, usable, tmp_path, monkeypatch):
     """The second case is the negative control of the first."""
     monkeypatch.setattr(results_module, "EVERY", 0.0)
@@ -225,8 +225,9 @@ def test_too_few_people_is_said_with_the_ways_out(people, usable, tmp_path, monk
         client.post("/reports", content=body, headers={"content-type": LINES})
         page, data = client.get("/results", headers={"authorization": f"Bearer {TOKEN}"}).text, counts(client)
     assert data["usable"] == usable
-    assert ("Not usable with 9 people: answers are typically off by" in page) == (not usable)
-    assert data["ways"] is None if usable else f"ask {data['ways']['people']} people" in page
+    who = "1 person" if people == 1 else f"{people} people"
+    assert (f"Not usable with {who}: answers are typically off by" in page) == (not usable)
+    assert data["ways"] is None if usable else f"About enough: ask {data['ways']['people']} people.<" in page
 
 
 def test_many_looks_count_once(tmp_path, monkeypatch):
