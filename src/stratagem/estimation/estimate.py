@@ -175,7 +175,9 @@ class Estimate:
         if self.processed is None:
             return found
         least, most = (self.users * end for end in limits(self.workload))
-        low, high = (np.clip(end, least, most) for end in found)
+        beyond = centre - np.clip(centre, least, most)  # as far an end moves, which only widens the interval
+        low = np.clip(found.low - np.maximum(beyond, 0), least, most)
+        high = np.clip(found.high - np.minimum(beyond, 0), least, most)
         return Interval(np.minimum(low, self.answers), np.maximum(high, self.answers))
 
     @property
