@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from stratagem.bounds import noiseless
+from stratagem.estimators import ask
 from stratagem.estimators.averaged import Averaged, Rounds
 from stratagem.estimators.best_linear import BestLinear
 from stratagem.math.deadline import deadline, within
@@ -70,7 +71,7 @@ class Memoised(Kind):
         share = f"{100 * math.sqrt(several / one):.3g} % of one report's standard error"
         mean = f"The mean of {k:,} reports a person has {share}.\n"
         return (
-            f"{made.memo}\n{mean if k > 1 else ''}"
+            f"{' '.join(ask(solution.users_for(), solution.workload))}\n\n{made.memo}\n{mean if k > 1 else ''}"
             f"Variance {above_minimum(solution.variance_gap)} for means of reports of epsilon "
             f"{float(made.epsilon):g} that repeat permanent ones of epsilon {made.memo.permanent} or less."
         )
