@@ -69,7 +69,8 @@ def test_a_workload_gets_a_memo_whose_reports_are_estimated_over_rounds(tmp_path
     assert made["kept"] == found.memo.kept
     printed = run(capsys, *asked, "-o", out, "--force")[1]
     assert printed.startswith(f"Ask {made['users_for_one_percent']['root_mean_square']:,} people: ")
-    assert "\nsaved: " in printed
+    assert "saved in" not in printed
+    assert "\nsaved:" in printed
     assert "\nask:   stratagem collect " in printed
     lines = [json.dumps(found.client.report(cell)) for cell in [0, 1, 2] * 3]
     reports.write_text("\n".join(lines), "utf-8")

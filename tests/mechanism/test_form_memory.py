@@ -202,7 +202,9 @@ def test_the_page_of_a_memo_keeps_it_and_states_the_epsilon_of_all_reports(show)
     found = memoised("pairs")
     page = show(found)
     page.get_by_text("This browser keeps what is drawn once for every possible answer").wait_for()
-    page.get_by_text("It may be the same as before. You cannot change this answer after this step.").wait_for()
+    page.get_by_text(
+        "It may be the same as before. You cannot change this answer after this step."
+    ).wait_for()
     for times in ("one report", "2 reports"):
         drawn(page, "2")
         memo = page.evaluate("(name) => localStorage.getItem(name)", f"stratagem {found.identifier}")

@@ -240,7 +240,9 @@ def test_reports_of_a_memo_are_no_people(found, tmp_path, monkeypatch):
         client.post("/reports", content=body, headers={"content-type": LINES})
         page = client.get("/results", headers={"authorization": f"Bearer {TOKEN}"}).text
     words = " ".join(page.split())
-    said = f"All reports of one person about one answer together reveal at most epsilon {PERMANENT:g}." in words
+    said = (
+        f"All reports of one person about one answer together reveal at most epsilon {PERMANENT:g}." in words
+    )
     assert said == ("stratagem estimate --rounds" in words) == (found is not FOUND)
     assert ("of 40 people" in words) == (found is FOUND)
 

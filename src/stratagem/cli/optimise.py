@@ -165,8 +165,9 @@ def _asking(solution: Solution, out: Path | None) -> dict[str, object]:
     """Return the command that asks people with the bundle that was written, by its short name, if one was."""
     from stratagem.mechanism.mechanism import SUFFIX
 
-    bundled = out is not None and out.name.lower().endswith(SUFFIX)
-    return {"ask": to_ask(out, solution.workload.domain)} if bundled else {}
+    if out is None or not out.name.lower().endswith(SUFFIX):
+        return {}
+    return {"ask": to_ask(out, solution.workload.domain)}
 
 
 def marked(solution: Solution) -> Solution:

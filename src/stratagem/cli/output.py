@@ -171,7 +171,9 @@ def fail(sentence: str, status: int = 2) -> NoReturn:
     with suppress(OSError):
         said = f"stratagem: {visible(' '.join(sentence.split()))}"
         width = max(NARROW, min(WIDTH, shutil.get_terminal_size().columns))
-        sys.stderr.write("".join(f"{part}\n" for part in (folded(said, width) if sys.stderr.isatty() else [said])))
+        sys.stderr.write(
+            "".join(f"{part}\n" for part in (folded(said, width) if sys.stderr.isatty() else [said]))
+        )
     sys.exit(status)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from stratagem.estimators import ERROR, comparable, goal
@@ -172,12 +173,13 @@ def _picture(comparison: Comparison) -> Picture:
 
 def _cells(row: Row, comparison: Comparison) -> tuple[str, ...]:
     found = comparison.compared[row.mechanism]
+    gap = variance_gap(comparison.problem, comparison.bounds, found.objective, found.accuracy)
     return (
         row.mechanism,
         row.parameters,
         row.report,
         number_text(comparison.stated(row)),
-        percent(variance_gap(comparison.problem, comparison.bounds, found.objective, found.accuracy)),
+        percent(gap) if math.isfinite(gap) else "\N{EN DASH}",
         *map(users_text, comparison.users_for(row.mechanism)),
     )
 

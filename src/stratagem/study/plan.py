@@ -171,7 +171,9 @@ class Plan:
     def about_epsilon(self) -> tuple[str, ...]:
         """Return what is to be known before epsilon is used: that a smaller one may do, and that it protects little."""
         late = "Time ran out before the smallest epsilon was found; ask with more seconds."
-        little = f"Do not promise privacy with an epsilon above {PROMISING:g}: a report nearly tells the answer."
+        little = (
+            f"Do not promise privacy with an epsilon above {PROMISING:g}: a report nearly tells the answer."
+        )
         return (late,) * (not self.complete) + (little,) * (self.epsilon > PROMISING)
 
     def meaning(self) -> tuple[str, ...]:
