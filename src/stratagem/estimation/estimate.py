@@ -174,10 +174,7 @@ class Estimate:
             found = around(centre, variances, each_side, steps=most - least)
         if self.processed is None:
             return found
-        least, most = (self.users * end for end in limits(self.workload))
-        beyond = centre - np.clip(centre, least, most)  # as far an end moves, which only widens the interval
-        low = np.clip(found.low - np.maximum(beyond, 0), least, most)
-        high = np.clip(found.high - np.minimum(beyond, 0), least, most)
+        low, high = found.cut(centre, *(self.users * end for end in limits(self.workload)))
         return Interval(np.minimum(low, self.answers), np.maximum(high, self.answers))
 
     @property
