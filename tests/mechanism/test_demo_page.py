@@ -435,7 +435,7 @@ def test_opened_from_a_disk_the_demo_says_what_to_do(browser, tmp_path):
 
 
 def test_on_a_phone_every_bar_is_seen_and_everything_to_press_is_as_high_as_a_finger(show):
-    bins = Mechanism.of(st.randomised_response(20, 2.0), st.histogram(st.bins("0:20:1")), 2.0)
+    bins = Mechanism.of(st.published.randomised_response(20, 2.0), st.histogram(st.bins("0:20:1")), 2.0)
     page = show(bins, viewport={"width": 360, "height": 740})
     page.locator("#fields select").select_option(index=4)
     page.get_by_role("button", name=REPORT).click()
