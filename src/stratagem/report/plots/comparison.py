@@ -67,6 +67,7 @@ class Measured:
 
     @staticmethod
     def of(comparison: Comparison) -> Measured:
+        """Return every mechanism with the number that a picture shows of it, least first."""
         rows, workload = comparison.rows, comparison.workload
         if comparison.users is not None:
             values, quantity = [row.value for row in rows], f"expected error (of {comparison.users:,} people)"
