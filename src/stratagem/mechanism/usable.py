@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -172,16 +172,13 @@ def _mean(workload: Workload) -> float:
 
 def _told_apart(query: Query, sizes: Sequence[int]) -> float:
     """Return the mean of a query as a share of the people, in which a range of values is one group."""
-    groups = [
-        1 / (min(sizes[part.attribute], GROUPS) if _is_range(part) else sizes[part.attribute])
-        for part in query.parts
-        if isinstance(part, Span)
-    ]
-    others = tuple(part for part in query.parts if not isinstance(part, Span))
-    return replace(query, parts=others).mean(sizes) * math.prod(groups)
+    ranges = [part for part in query.parts if _is_range(part)]
+    others = tuple(part for part in query.parts if part not in ranges)
+    groups = (min(sizes[part.attribute], GROUPS) for part in ranges)
+    return replace(query, parts=others).mean(sizes) / math.prod(groups)
 
 
-def _is_range(part: Span | Wave | Row) -> bool:
+def _is_range(part: Span | Wave | Row) -> TypeGuard[Span]:
     return isinstance(part, Span) and part.low != part.high
 
 
