@@ -284,10 +284,8 @@ class Estimate:
             UnsupportedWorkloadError: if a query is not a combination of rows of the strategy.
             ValueError: if the post-processing does not fit them.
         """
-        workload, base = (
-            workload_of(workload, default=lambda: self.workload.domain),
-            self.base or self.workload,
-        )
+        workload = workload_of(workload, default=lambda: self.workload.domain)
+        base = self.base or self.workload
         self.evidence.check(workload)
         check_arranged(self.naming.attributes, workload, base)
         if self.processed is not None and self.method.fits == EVERY and answered_by(base, workload):
@@ -298,8 +296,7 @@ class Estimate:
     def marginal(self, *attributes: str) -> Estimate:
         """Return the table of some attributes, the others summed out.
 
-        Its answers are in row-major order of the attributes as the domain names them: reshape them to those
-        sizes for a table.
+        Its answers are in row-major order of the attributes as the domain names them: reshape them for a table.
 
         Raises:
             ValueError: for an attribute that is unknown or named twice.
