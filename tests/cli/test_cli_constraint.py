@@ -67,6 +67,11 @@ def test_a_workload_gets_a_memo_whose_reports_are_estimated_over_rounds(tmp_path
     made = run_json(capsys, *asked, "-o", out)
     found = st.load_mechanism(out)
     assert made["kept"] == found.memo.kept
+    printed = run(capsys, *asked, "-o", out, "--force")[1]
+    assert printed.startswith(f"Ask {made['users_for_one_percent']['root_mean_square']:,} people: ")
+    assert "saved in" not in printed
+    assert "\nsaved:" in printed
+    assert "\nask:   stratagem collect " in printed
     lines = [json.dumps(found.client.report(cell)) for cell in [0, 1, 2] * 3]
     reports.write_text("\n".join(lines), "utf-8")
     assert run(capsys, "aggregate", out, reports, "-o", counts)[0] == 0

@@ -196,6 +196,18 @@ def test_a_long_command_can_still_be_typed():
 STEP = st.solvers.Step(start=0, step=3, objective=2.0, best=2.0, gap=0.004, seconds=1.0)
 
 
+@pytest.mark.parametrize(("terminal", "lines"), [(True, 2), (False, 1)])
+def test_on_a_terminal_a_mistake_is_told_in_lines_of_a_screen(terminal, lines, monkeypatch, capsys):
+    """Elsewhere it stays one line, which programs find."""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
+    monkeypatch.setenv("COLUMNS", "120")
+    status, _, err = run(capsys, "optimise", "prefix", "--domain", "no-such-domain-at-all=", "--epsilon", "1")
+    assert status == 2
+    assert err.startswith("stratagem: ")
+    assert err.count("\n") >= lines
+    assert (max(map(len, err.splitlines())) <= 80) == terminal
+
+
 def test_without_a_terminal_progress_is_plain_lines_now_and_then(monkeypatch, capsys):
     monkeypatch.setattr(interruption, "INTERVAL", 0.05)
     with within(60.0), progress("optimising") as on_step:

@@ -80,7 +80,7 @@ def test_the_printed_commands_leave_gaps_out_of_the_median(capsys):
     assert abs(below["share"] - sum(age < 45 for age in TOLD) / len(TOLD)) < 0.02
     assert abs(below["answered"]["answer"] - 3600) < 5 * below["answered"]["standard_error"]
     assert not any("other" in label for label in shares)
-    assert found["quantiles"]["0.5"]["answered"]["label"] == "age gave another answer than 'other'"
+    assert found["quantiles"]["0.5"]["answered"]["label"] == "age said neither 'other' nor 'no answer'"
 
 
 def test_one_object_for_programs(capsys):

@@ -245,7 +245,7 @@ WHO = {
     "other than a bin": (
         st.bins([0, 1, 2], other=True, no_answer=True),
         [60, 40, 30, 70],
-        "who gave another answer than 'other'",
+        "who said neither 'other' nor 'no answer'",
         [0.6, 0.4],
     ),
     "neither": (st.labels("a", "b"), [60, 40], "who answered", [0.6, 0.4]),

@@ -47,6 +47,18 @@ def test_intervals_of_recommended_answers_cover_as_often_as_the_unbiased_ones():
         assert ((found.low <= truth) & (truth <= found.high))[held].all()
 
 
+@pytest.mark.parametrize("method", ["recommended", "maximum-entropy"])
+def test_intervals_are_not_narrower_the_farther_the_unbiased_answers_lie_outside(method):
+    """A share of 100 % that was estimated as 115 % is as uncertain as one that was estimated as 100 %."""
+    outside = 0
+    for seed in range(20):
+        found = estimated(surveyed(), seed, method=method)
+        raw = found.raw()
+        assert (found.high - found.low >= 0.999 * np.minimum((raw.high - raw.low) / 2, found.users)).all()
+        outside += np.count_nonzero((raw.high < 0) | (raw.low > found.users))
+    assert outside, "the control: whole intervals of unbiased answers outside what is possible"
+
+
 def test_intervals_of_unbiased_answers_stay_around_them():
     found = estimated(surveyed(), 0)
     assert found.low.min() < 0

@@ -417,3 +417,29 @@ def test_it_can_be_read_by_day_and_night_on_narrow_and_wide_screens(scheme, widt
     made_report(page)
     assert low_contrast(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_opened_from_a_disk_the_demo_says_what_to_do(browser, tmp_path):
+    """A page from a file may not load modules; one from a server is the negative control."""
+    folder = write_web_client(tmp_path / "web", mechanism("labels"), demo=True)
+    page = browser.new_page()
+    page.goto((folder / "index.html").as_uri())
+    page.get_by_text("put the whole folder on one with https").wait_for()
+    assert not page.locator("#file").is_visible()
+    assert "Loading" not in page.locator("body").inner_text()
+    page.close()
+    with page_of(browser, folder) as started:
+        started.get_by_text("bundle.ldp.json was read and checked.").wait_for()
+        assert not started.locator("#stuck").is_visible()
+        assert started.locator("#file").is_visible()
+
+
+def test_on_a_phone_every_bar_is_seen_and_everything_to_press_is_as_high_as_a_finger(show):
+    bins = Mechanism.of(st.published.randomised_response(20, 2.0), st.histogram(st.bins("0:20:1")), 2.0)
+    page = show(bins, viewport={"width": 360, "height": 740})
+    page.locator("#fields select").select_option(index=4)
+    page.get_by_role("button", name=REPORT).click()
+    page.locator("#bars li").first.wait_for()
+    assert page.locator("#bars").evaluate("(one) => one.scrollHeight <= one.clientHeight + 1")
+    for name in ("#file", "#checked summary", "form button"):
+        assert page.locator(name).bounding_box()["height"] >= 44, name

@@ -201,12 +201,16 @@ def test_the_page_of_a_memo_keeps_it_and_states_the_epsilon_of_all_reports(show)
     """Epsilon 2 for all, e^2/(1 + e^2) = 0.88080, of two values 0.98201, of three 0.99753; epsilon 0.5 for one."""
     found = memoised("pairs")
     page = show(found)
-    page.get_by_text("It is drawn anew each time that you answer.").wait_for()
+    page.get_by_text("This browser keeps what is drawn once for every possible answer").wait_for()
+    page.get_by_text(
+        "It may be the same as before. You cannot change this answer after this step."
+    ).wait_for()
     for times in ("one report", "2 reports"):
         drawn(page, "2")
         memo = page.evaluate("(name) => localStorage.getItem(name)", f"stratagem {found.identifier}")
         learn = page.locator("#learn").inner_text()
         assert "all your reports about this answer together, however many you send" in learn
+        assert "thinks both equally likely" in learn
         assert "at most 88.1 % sure" in learn
         assert "with two different answers in turn the 88.1 % become 98.3 %, with three 99.76 %." in learn
         send(page)
@@ -220,7 +224,10 @@ def test_the_page_of_a_memo_keeps_it_and_states_the_epsilon_of_all_reports(show)
     page.locator("#experts summary").click()
     page.get_by_text("0.5 for one alone; 4 about two different answers, m times 2 about m").wait_for()
     assert len({report["id"] for report in page.posted}) == 2
-    assert "private window" not in page.locator("#shared").inner_text()  # it would lose the memo
+    shared = page.locator("#shared").inner_text()
+    assert "private window" not in shared  # it would lose the memo
+    assert "Always answer in the same browser" in shared
+    assert "nswer only once" not in page.locator("body").inner_text()  # it asks to answer again
     assert page.complaints == []
 
 

@@ -245,6 +245,7 @@ def test_it_can_be_read_by_day_and_night_on_narrow_and_wide_screens(language, wi
     readable()
     drawn(page, labels[0])
     assert page.locator("#words li").first.evaluate("(one) => getComputedStyle(one).direction") == way
+    assert page.locator("#experts summary").bounding_box()["height"] >= 44
     page.locator("#experts summary").click()
     readable()
     page.answers = (429, {})

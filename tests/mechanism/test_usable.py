@@ -26,7 +26,11 @@ def test_the_rule_is_the_width_of_an_interval_and_half_the_mean(case):
 
 EDGES = {
     "cells: half of 1/n": (st.histogram(16), 1 / 32),
-    "prefixes: the width, the mean is above one half": (st.prefix(32), WIDEST),
+    "many prefixes: half of a tenth of the people": (st.prefix(32), 1 / 20),
+    "few prefixes: half of 1/n": (st.prefix(4), 1 / 8),
+    "ranges: half of 1/n": (st.all_range(5), 1 / 10),
+    "prefixes in each of three groups": (st.kron([st.prefix(32), st.histogram("sex=3")]), 1 / 60),
+    "a question about some of the values: half of them": (st.explicit([[1.0, 1, 0, 0]]), 1 / 4),
     "tables of two attributes: half of 1/6": (st.marginals("a=2,b=3", 2), 1 / 12),
     "sums of numbers from 0.5 to 7: the width of their range": (st.mean([0.5, 3.0, 7.0]), 6.5 * WIDEST),
 }
@@ -50,8 +54,8 @@ def solved(workload, epsilon):
 
 OUT = {
     "cells": (st.histogram, 16, 300),
-    "prefixes": (st.prefix, 33, 40),
-    "ranges": (st.all_range, 16, 60),
+    "prefixes": (st.prefix, 33, 300),
+    "ranges": (st.all_range, 16, 300),
     "pairs": (lambda k: st.marginals([k, k, k], 2), 4, 500),
 }
 
@@ -95,11 +99,21 @@ def test_a_way_that_is_not_known_is_not_named(case):
     assert usability(workload, None, users, 30.0).data()["ways"]["epsilon"] is None
 
 
+@pytest.mark.parametrize(("users", "named"), [(1, False), (3, False), (24, False), (25, True)])
+def test_for_a_handful_of_people_only_more_people_are_named(users, named):
+    """However large epsilon is, answers of three people say nothing of anybody else."""
+    ways = usability(st.histogram(3), 1.0, users, 4.0).ways
+    assert ways.people > 25
+    assert (ways.epsilon is not None) == named
+    assert ("epsilon" in str(ways)) == named
+
+
 @pytest.mark.parametrize(("users", "usable"), [(300, False), (30_000, True)])
-def test_an_estimate_says_what_its_plan_said(users, usable, rng):
+@pytest.mark.parametrize("workload", ["histogram", "prefix"])
+def test_an_estimate_says_what_its_plan_said(workload, users, usable, rng):
     """Answers without error are not among those that count."""
     plan = st.plan(
-        rng.integers(0, 20, 1000), users=users, workload="histogram", values=st.bins("0:20:1"), seconds=5
+        rng.integers(0, 20, 1000), users=users, workload=workload, values=st.bins("0:20:1"), seconds=5
     )
     assert plan.usability.usable == usable
     assert ("Not usable with" in str(plan)) == (not usable)

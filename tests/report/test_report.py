@@ -19,11 +19,14 @@ from memos import memoised
 from reading import LOADING, Page
 from stratagem.estimators import ask
 from stratagem.mechanism.mechanism import Mechanism
+from stratagem.report.calculator import _picture
 from stratagem.report.content import Cover, ReportContent, along, around, rated
 from stratagem.report.page import page, report_saved
 from stratagem.report.reproduction import check, privacy_section, threats
 from stratagem.report.verdict import verdict
 from stratagem.report.wording import odds
+from stratagem.study.comparison import Comparison
+from stratagem.study.summary import people_needed
 from tools import take_away
 
 ATTACK = "</script><script>alert(1)</script><img src=x onerror=alert(2)> $style ${x} &amp; \u2028"
@@ -360,6 +363,26 @@ def test_title_question_users_and_date_are_on_the_page(solution):
     assert f"1 asked for, {solution.strategy.epsilon:.10g} measured" in plain
     assert "Question" not in plain
     assert "Date" not in plain
+
+
+def test_the_page_knows_one_gap(tmp_path):
+    solution = st.optimise(st.prefix(30), 1.0, "quick")
+    page = read(solution.report(tmp_path / "report.html"))
+    gaps = [f"{100 * gap:.3f}" for gap in (solution.variance_gap, solution.gap)]
+    assert gaps[0] != gaps[1]
+    ((shown, of_facts),) = [re.findall(r"(?:Variance|minimum) at most ([\d.]+)\s%", page.text)[-2:]]
+    assert shown == of_facts == f"{math.ceil(1e4 * solution.variance_gap) / 100:.2f}"
+
+
+def test_the_best_are_drawn_by_what_is_drawn():
+    """Of 30 prefixes at epsilon 1 the ranks by people needed and by the objective differ."""
+    found = Comparison.of(st.optimise(st.prefix(30), 1.0, "quick"))
+    by_people = sorted(found.rows, key=lambda row: people_needed(found.compared[row.mechanism]))
+    assert [row.mechanism for row in by_people[:8]] != [row.mechanism for row in found.rows[:8]]
+    label = _picture(found).label.removeprefix("People needed: ")
+    assert [name.rpartition(" ")[0] for name in label.split("; ")][:8] == [
+        row.mechanism for row in by_people[:8]
+    ]
 
 
 def test_no_number_of_users_is_refused(solution, tmp_path):

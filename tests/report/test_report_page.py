@@ -306,6 +306,8 @@ def test_no_heading_ends_a_sheet(show):
     found = page.evaluate(HEADINGS)
     assert len(found) > 10
     assert set(found) == {"avoid"}
+    tables = "[...document.querySelectorAll('.scroll')].map((one) => getComputedStyle(one).breakInside)"
+    assert set(page.evaluate(tables)) == {"avoid"}
 
 
 FOLDED = "[...document.querySelectorAll('details table, details pre')].map((one) => one.checkVisibility())"

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from mechanisms import mechanism
+from memos import PERMANENT, memoised
 from posting import report
 from tools import need_package
 
@@ -57,12 +58,12 @@ class Client:
 
 
 @contextmanager
-def served(path, *, rate=1e6, origins=(), users=None):
+def served(path, *, found=FOUND, rate=1e6, origins=(), users=None):
     """Yield a client of an application on a new collection, and its intake."""
-    with FOUND.collection(path / "s.duckdb") as collection:
+    with found.collection(path / "s.duckdb") as collection:
         intake = Intake(collection, rate)
-        results = Results(FOUND, intake, question="<Ja?> ü", users=users)
-        app = application(page_files(FOUND, "Ja?", "reports"), intake, results, TOKEN, origins)
+        results = Results(found, intake, question="<Ja?> ü", users=users)
+        app = application(page_files(found, "Ja?", "reports"), intake, results, TOKEN, origins)
         client = Client(app)
         yield client, intake
         client.close()
@@ -216,7 +217,7 @@ def test_the_page_shows_how_many_came_and_the_estimates_of_the_mechanism(tmp_pat
     assert "weiß nicht" in page
 
 
-@pytest.mark.parametrize(("people", "usable"), [(9, False), (900, True)])
+@pytest.mark.parametrize(("people", "usable"), [(1, False), (9, False), (900, True)])
 def test_too_few_people_is_said_with_the_ways_out(people, usable, tmp_path, monkeypatch):
     """The second case is the negative control of the first."""
     monkeypatch.setattr(results_module, "EVERY", 0.0)
@@ -225,8 +226,25 @@ def test_too_few_people_is_said_with_the_ways_out(people, usable, tmp_path, monk
         client.post("/reports", content=body, headers={"content-type": LINES})
         page, data = client.get("/results", headers={"authorization": f"Bearer {TOKEN}"}).text, counts(client)
     assert data["usable"] == usable
-    assert ("Not usable with 9 people: answers are typically off by" in page) == (not usable)
-    assert data["ways"] is None if usable else f"ask {data['ways']['people']} people" in page
+    who = "1 person" if people == 1 else f"{people} people"
+    assert (f"Not usable with {who}: answers are typically off by" in page) == (not usable)
+    assert data["ways"] is None if usable else f"About enough: ask {data['ways']['people']} people.<" in page
+
+
+@pytest.mark.parametrize("found", [memoised("pairs"), FOUND])
+def test_reports_of_a_memo_are_no_people(found, tmp_path, monkeypatch):
+    """The second case is the negative control of the first: of it each person sends one report."""
+    monkeypatch.setattr(results_module, "EVERY", 0.0)
+    with served(tmp_path, found=found, users=40) as (client, _):
+        body = "\n".join(json.dumps(report(found, k % 3)) for k in range(3))
+        client.post("/reports", content=body, headers={"content-type": LINES})
+        page = client.get("/results", headers={"authorization": f"Bearer {TOKEN}"}).text
+    words = " ".join(page.split())
+    said = (
+        f"All reports of one person about one answer together reveal at most epsilon {PERMANENT:g}." in words
+    )
+    assert said == ("stratagem estimate --rounds" in words) == (found is not FOUND)
+    assert ("of 40 people" in words) == (found is FOUND)
 
 
 def test_many_looks_count_once(tmp_path, monkeypatch):

@@ -83,6 +83,12 @@ def test_the_budget_that_it_finds_reaches_the_error_and_one_per_cent_less_does_n
     assert "3,000 are enough" in " ".join(str(plan).split())
 
 
+@pytest.mark.parametrize(("epsilon", "warned"), [(4.0, False), (4.5, True)])
+def test_a_large_budget_is_warned_of_where_it_stands(epsilon, warned):
+    first = str(st.plan(CITIES, users=3000, epsilon=epsilon)).split("\n\n")[0]
+    assert ("Do not promise privacy with an epsilon above 4" in first) == warned
+
+
 def test_with_a_budget_it_says_how_many_people_an_error_takes():
     plan = st.plan(CITIES, epsilon=1.0, error=0.001)
     assert plan.users == len(CITIES)

@@ -200,7 +200,9 @@ def test_a_plan_whose_time_ran_out_reaches_the_error_and_says_so():
     assert not short.complete
     for found in (whole, short):
         assert found.users_needed <= 50_000
-        assert ("Time ran out before the smallest epsilon was found" in str(found)) is not found.complete
+        first = str(found).split("\n\n")[0]
+        assert f"at epsilon {found.epsilon:g}" in " ".join(first.split())
+        assert ("Time ran out before the smallest epsilon was found" in first) is not found.complete
     assert short.epsilon >= whole.epsilon / 1.02
 
 

@@ -145,7 +145,14 @@ def test_a_published_mechanism_that_needs_fewer_people_for_every_answer_is_named
     best = min(solution.baselines, key=lambda one: one.largest_comparable)
     needed = best.users_for().least_accurate
     assert needed < solution.users_for().least_accurate
-    assert f"\nFor every answer {best} needs {needed:,}; the objective worst-query" in said_of(solution)[2]
+    assert (
+        f"\nFor every answer {best} needs {needed:,} people; the objective worst-query"
+        in said_of(solution)[2]
+    )
+    off = 100 * math.sqrt(best.largest_comparable / 5000)
+    with_users = said_of(solution, users=5000)[2]
+    assert f"\nWith {best} the least accurate answer is off by {off:.3g} %." in with_users
+    assert "worst-query" not in with_users  # a plan has no other objective
     assert "For every answer" not in said_of(st.optimise(st.prefix(8), 1.0, "quick"))[2]
 
 

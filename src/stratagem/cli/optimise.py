@@ -157,8 +157,17 @@ def _promise(solution: Solution, out: Path | None, outputs: int) -> None:
         write_promised(record["promised"])
         write()
     local = f", epsilon {solution.strategy.epsilon:.4g} of one report"
-    write_facts({"found": f"{outputs:,} possible reports{local if 'shuffled' in record else ''}"})
-    write_files(saved=out)
+    found = {"found": f"{outputs:,} possible reports{local if 'shuffled' in record else ''}"}
+    write_facts(found | ({} if out is None else {"saved": out}) | _asking(solution, out))
+
+
+def _asking(solution: Solution, out: Path | None) -> dict[str, object]:
+    """Return the command that asks people with the bundle that was written, by its short name, if one was."""
+    from stratagem.mechanism.mechanism import SUFFIX
+
+    if out is None or not out.name.lower().endswith(SUFFIX):
+        return {}
+    return {"ask": to_ask(out, solution.workload.domain)}
 
 
 def marked(solution: Solution) -> Solution:
@@ -234,7 +243,6 @@ def _describe(
     solution: Solution, request: Request, out: Path | None, reports: int, *, show_all: bool, details: bool
 ) -> None:
     """Say what was found, how good it is and what to type next."""
-    from stratagem.mechanism.mechanism import SUFFIX
     from stratagem.solvers import Auto
     from stratagem.study.comparison import Comparison
     from stratagem.study.least_favourable import fewer_users
@@ -250,8 +258,7 @@ def _describe(
         facts["solver"] = f"{dashed(solution.solver)} (the default for domains of this size)"
     if not solution.interrupted and (fewer := fewer_users(solution)):
         facts["fewer"] = fewer.replace("the objective", "--objective")
-    if out is not None and out.name.lower().endswith(SUFFIX):
-        facts["ask"] = to_ask(out, solution.workload.domain)
+    facts |= _asking(solution, out)
     facts["next"] = _next(solution, request.name, out)
     if options := more(comparison, 1, show_all=show_all, details=details):
         facts["more"] = options

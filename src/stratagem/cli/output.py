@@ -169,7 +169,11 @@ def fail(sentence: str, status: int = 2) -> NoReturn:
     with suppress(ValueError):
         flush()
     with suppress(OSError):
-        sys.stderr.write(f"stratagem: {visible(' '.join(sentence.split()))}\n")
+        said = f"stratagem: {visible(' '.join(sentence.split()))}"
+        width = max(NARROW, min(WIDTH, shutil.get_terminal_size().columns))
+        sys.stderr.write(
+            "".join(f"{part}\n" for part in (folded(said, width) if sys.stderr.isatty() else [said]))
+        )
     sys.exit(status)
 
 

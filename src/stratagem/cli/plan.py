@@ -182,5 +182,5 @@ def _data(found: Plan) -> dict[str, object]:
         "belief_after_one_half": found.believed,
         "best_guess": found.best_guess,
         **found.usability.data(),
-        "notes": [translated(sentence) for sentence in found.notes()],
+        "notes": [translated(sentence) for sentence in (*found.about_epsilon(), *found.notes())],
     }

@@ -75,7 +75,8 @@ class Answer(NamedTuple):
 
 
 ANSWERED, VALUED = "who answered", "who gave another answer than 'other'"
-"""Whom shares are of, where "no answer" alone is left out, and where "other" is too."""
+NEITHER = "who said neither 'other' nor 'no answer'"
+"""Whom shares are of, where "no answer" alone is left out, where "other" alone is, and where both are."""
 
 
 def at_most_all(answered: Answer, users: float) -> Answer:
@@ -101,7 +102,8 @@ def answered_words(answered: Answer) -> str:
 
 def counted_words(answered: Answer) -> str:
     """Return how many people there are of those whom a label names, with the standard error."""
-    who = VALUED if answered.label.endswith(VALUED.removeprefix("who ")) else ANSWERED
+    left_out = (words for words in (VALUED, NEITHER) if answered.label.endswith(words.removeprefix("who ")))
+    who = next(left_out, ANSWERED)
     return f"{answered.answer:,.0f} ± {answered.standard_error:,.0f} (standard error) {who}"
 
 

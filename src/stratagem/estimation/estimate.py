@@ -174,8 +174,7 @@ class Estimate:
             found = around(centre, variances, each_side, steps=most - least)
         if self.processed is None:
             return found
-        least, most = (self.users * end for end in limits(self.workload))
-        low, high = (np.clip(end, least, most) for end in found)
+        low, high = found.cut(centre, *(self.users * end for end in limits(self.workload)))
         return Interval(np.minimum(low, self.answers), np.maximum(high, self.answers))
 
     @property

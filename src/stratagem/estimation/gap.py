@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from stratagem.estimation.answer import ANSWERED, VALUED
+from stratagem.estimation.answer import ANSWERED, NEITHER, VALUED
 from stratagem.math.number import entries
 from stratagem.workloads import Attribute, Labels, Workload
 from stratagem.workloads.workload import MATRIX_LIMIT
@@ -25,8 +25,10 @@ def gaps(attribute: Attribute, *, ordered: bool = False) -> tuple[int, ...]:
 
 def who(attributes: Iterable[Attribute], *, ordered: bool = False) -> str:
     """Return in words who has none of the values that are left out."""
-    others = any(one.other in gaps(one, ordered=ordered) for one in attributes)
-    return VALUED if others else ANSWERED
+    asked = list(attributes)
+    if not any(one.other in gaps(one, ordered=ordered) for one in asked):
+        return ANSWERED
+    return NEITHER if any(one.values.no_answer for one in asked) else VALUED
 
 
 def inside(attribute: Attribute, *, ordered: bool = False) -> np.ndarray:

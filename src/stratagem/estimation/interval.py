@@ -13,6 +13,15 @@ class Interval(NamedTuple):
     low: np.ndarray
     high: np.ndarray
 
+    def cut(self, centre: np.ndarray, least: np.ndarray, most: np.ndarray) -> Interval:
+        """Return the intervals cut to what is possible, after an end moved as far as its centre lies outside of that.
+
+        So they only grow, and none shrinks to a point.
+        """
+        beyond = centre - np.clip(centre, least, most)
+        moved = self.low - np.maximum(beyond, 0), self.high - np.minimum(beyond, 0)
+        return Interval(*(np.clip(end, least, most) for end in moved))
+
 
 FEW = 3.0
 """Standard errors, in steps of one user, below which the error of an answer is a few whole users."""

@@ -95,14 +95,9 @@ def _shares(
     least, most = rows[:, known > 0].min(axis=1), rows[:, known > 0].max(axis=1)
     ratios = np.clip(asked.answers[:k] / whole.answer, least, most)
     apart = rows - np.clip(parts / people, least, most)[:, None] * known
-    low, high = of_ratios(
-        parts, people, moments, _each_side(plain.ask(Explicit(apart, estimate.workload.domain)))
-    )
-    beyond = parts / people - np.clip(
-        parts / people, least, most
-    )  # as far the interval moves, which only widens it
-    low, high = low - np.maximum(beyond, 0), high - np.minimum(beyond, 0)
-    low, high = np.minimum(np.clip(low, least, most), ratios), np.maximum(np.clip(high, least, most), ratios)
+    each_side = _each_side(plain.ask(Explicit(apart, estimate.workload.domain)))
+    low, high = of_ratios(parts, people, moments, each_side).cut(parts / people, least, most)
+    low, high = np.minimum(low, ratios), np.maximum(high, ratios)
     answered = at_most_all(whole, estimate.users)
     columns = zip(places.tolist(), names, ratios.tolist(), low.tolist(), high.tolist(), strict=True)
     return [Share(query, label, ratio, left, right, answered) for query, label, ratio, left, right in columns]

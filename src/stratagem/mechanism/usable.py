@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -21,8 +21,9 @@ from stratagem.workloads.combined import Stack, Weighted
 from stratagem.workloads.explicit import counts_users
 from stratagem.workloads.identity import Identity
 from stratagem.workloads.marginals import Marginals
-from stratagem.workloads.merged import Padded
+from stratagem.workloads.merged import Padded, Spread
 from stratagem.workloads.product import Product
+from stratagem.workloads.query import Query, Row, Span, Wave
 from stratagem.workloads.ranges import AllRange, Prefix
 from stratagem.workloads.selection import Selection
 
@@ -32,6 +33,10 @@ LOOKED_AT = 512
 """Answers that are looked at; of more, evenly spread ones."""
 MOST = 10.0
 """Largest epsilon that is named; above it little is protected."""
+GROUPS = 10
+"""Groups of people that prefixes and ranges of more values are to tell apart: tenths, to find the median's place."""
+FEW = 25
+"""People below whom only more people are named: answers so near the truth would be about these few persons."""
 LARGE, CELLS, ATTRIBUTES = (128, 64, 16, 4), 4096, 32
 """Values of an attribute that are tried, and most cells and attributes for which lower bounds take some hundredths of
 a second."""
@@ -88,7 +93,8 @@ def largest_error(mean: float | None) -> float:
     of N people. Answers are usable where the root mean square s of their standard errors and that of R have
     2 c s <= R, c = 1.96, so that a typical 95 % interval is no wider than R; and, where they count people, s is at
     most half of the mean answer. `mean` is that of the answers if all values are equally frequent, as a share of N,
-    which is 1/n for the n cells of a table whatever their frequencies; None for queries that do not count people.
+    which is 1/n for the n cells of a table whatever their frequencies; of prefixes and ranges of n values it is the
+    group that they are to tell apart, max(1/n, 1/10). It is None for queries that do not count people.
 
     >>> round(largest_error(None), 3), largest_error(1 / 64)
     (0.255, 0.0078125)
@@ -115,7 +121,7 @@ def usability(
         return found
     people = _upwards(users_needed(variance / size**2 / allowed**2, 1.0))
     ways = Ways(people=people, epsilon=None, values=None)
-    if epsilon is not None:
+    if epsilon is not None and users >= FEW:
         budget, values = _others(comparable(workload), epsilon, share, other)
         ways = replace(ways, epsilon=budget, values=values)
     return replace(found, ways=ways)
@@ -158,15 +164,26 @@ def _limit(workload: Workload) -> float:
 
 
 def _mean(workload: Workload) -> float:
-    """Return the mean answer as a share of the people, if all values are equally frequent."""
-    if isinstance(workload, Selection):
-        asked = (workload.workload.describe(int(number)) for number in workload.chosen)
-        return float(np.mean([query.mean(workload.domain.sizes) for query in asked]))
-    found = [
-        margin.workload.answer(np.full(margin.workload.domain_size, 1 / margin.workload.domain_size))
-        for margin in workload.margins()
-    ]
-    return float(np.concatenate(found).mean())
+    """Return the `mean` of `largest_error` for counts of people."""
+    if type(workload) is Spread:  # its queries do not tell their entries
+        return float(np.mean(workload.answer(np.full(workload.domain_size, 1 / workload.domain_size))))
+    return float(np.mean([_told_apart(query, workload.domain.sizes) for query in _queries(workload)]))
+
+
+def _told_apart(query: Query, sizes: Sequence[int]) -> float:
+    """Return the mean of a query as a share of the people, in which a range of values is one group."""
+    ranges = [part for part in query.parts if _is_range(part)]
+    others = tuple(part for part in query.parts if part not in ranges)
+    groups = (min(sizes[part.attribute], GROUPS) for part in ranges)
+    return replace(query, parts=others).mean(sizes) / math.prod(groups)
+
+
+def _is_range(part: Span | Wave | Row) -> TypeGuard[Span]:
+    return isinstance(part, Span) and part.low != part.high
+
+
+def _queries(workload: Workload) -> Iterator[Query]:
+    return map(workload.describe, range(workload.queries))
 
 
 def _reason(workload: Workload, share: float) -> str:
@@ -175,7 +192,10 @@ def _reason(workload: Workload, share: float) -> str:
     off = f"answers are typically off by {100 * share:.3g} % of"
     if not counts_users(workload):
         return f"{off} what they could be ({wide})"
-    return f"{off} all people ({wide}), where the mean answer is {100 * _mean(workload):.3g} %"
+    ranges = any(_is_range(part) for query in _queries(workload) for part in query.parts)
+    size = f"{100 * _mean(workload):.3g} %"
+    known = f"groups of {size} are to be told apart" if ranges else f"the mean answer is {size}"
+    return f"{off} all people ({wide}), where {known}"
 
 
 def _others(workload: Workload, epsilon: float, share: float, other: int) -> tuple[float | None, int | None]:

@@ -21,7 +21,6 @@ from stratagem.study.summary import (
     fewer_sentence,
     minimum_sentence,
     minimum_text,
-    variance_gap,
 )
 from stratagem.workloads import Attribute, Codes
 from stratagem.workloads.bibliography import SCOPE
@@ -133,8 +132,7 @@ def _distance(subject: ReportContent) -> str:
 
 def nearness(solution: Solution) -> str:
     """Return how far the variance is above its proven minimum, as commands say it; nothing where that is zero."""
-    gap = variance_gap(solution.problem, solution.bounds, solution.objective, solution.accuracy)
-    return minimum_sentence(solution, solution.bounds) if math.isfinite(gap) else ""
+    return minimum_sentence(solution, solution.bounds) if math.isfinite(solution.variance_gap) else ""
 
 
 def _guess(subject: ReportContent) -> str:
@@ -183,7 +181,7 @@ def facts(subject: ReportContent) -> dict[str, object]:
         "objective": number_text(solution.objective) + unit,
         "bound": number_text(solution.lower_bound) + unit,
         "limit": f"no ε-LDP mechanism with {SCOPE} has less ({name}: {solution.bounds[name].meaning})",
-        "gap": at_most(solution.gap),
+        "gap": at_most(solution.variance_gap) if math.isfinite(solution.variance_gap) else "",
         "guess": _guess(subject),
         "shuffled": _shuffled(subject),
         "repeated": _repeated(subject.mechanism),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from stratagem.estimation.answer_file import answers_data
 from stratagem.io.table import Table, render
 from stratagem.math.deadline import Deadline
-from stratagem.math.number import spread
+from stratagem.math.number import spread, upper
 from stratagem.mechanism.usable import estimate_usability
 from stratagem.workloads.explicit import counts_users
 
@@ -62,6 +62,7 @@ class Results:
             intervals="" if found is None else found.intervals,
             impossible="" if found is None or not found.impossible.fact else str(found.impossible),
             epsilon=f"{float(self.mechanism.epsilon):g}",
+            permanent="" if self.mechanism.memo is None else upper(float(self.mechanism.memo.permanent)),
         )
 
     async def data(self) -> dict[str, Any]:

@@ -47,6 +47,8 @@ SECONDS = 10.0
 """Seconds after which it ends, where none are given."""
 SEARCHED = 0.7
 """Share of the time for the smallest epsilon; the rest is for the bound there."""
+PROMISING = 4.0
+"""Largest epsilon that promises anything: above it the best guess from a report is usually right."""
 NOTHING = ("nan", "NaT", "<NA>")
 """What missing values of NumPy and pandas are as texts."""
 
@@ -156,7 +158,7 @@ class Plan:
                 "Shares are those of all people; shares of those who answered are usually less exact."
             )
         useless = [] if self.usability.usable else [str(self.usability)]
-        return [*useless, *self._reached(), *said]
+        return [*useless, "\n".join([*self._reached(), *self.about_epsilon()]), *said]
 
     def _reached(self) -> list[str]:
         needed = self.users_needed
@@ -165,6 +167,14 @@ class Plan:
         asked = f"Answers that are typically off by {percent(self.error)} take {users_text(needed)} people"
         enough = "are enough" if needed <= self.users else "are not enough"
         return [f"{asked} at epsilon {self.epsilon:g}; {users_text(self.users)} {enough}."]
+
+    def about_epsilon(self) -> tuple[str, ...]:
+        """Return what is to be known before epsilon is used: that a smaller one may do, and that it protects little."""
+        late = "Time ran out before the smallest epsilon was found; ask with more seconds."
+        little = (
+            f"Do not promise privacy with an epsilon above {PROMISING:g}: a report nearly tells the answer."
+        )
+        return (late,) * (not self.complete) + (little,) * (self.epsilon > PROMISING)
 
     def meaning(self) -> tuple[str, ...]:
         """Return what the budget means for one person, in two sentences."""
@@ -179,19 +189,17 @@ class Plan:
         return sentences(self.column, self.proposal, self.x, self.others)
 
     def notes(self) -> tuple[str, ...]:
-        """Return what is to be done about values, and what time ran out for, each in a sentence."""
+        """Return what is to be done about values, and what did not fit into the time, each in a sentence."""
         values = self.proposal.values
         rows = zip(values.texts if isinstance(values, Labels) else (), self.x.tolist(), strict=False)
         answers = like_missing(dict(rows))
         late = self.solution.baselines.late_sentence
-        ended = "Time ran out before the smallest epsilon was found; ask with more seconds."
         told = (
             *cautions(self.column, self.proposal, self.placeholders),
             said(self.spellings),
             *self.remarks,
             answers,
             late,
-            None if self.complete else ended,
         )
         return tuple(filter(None, told))
 

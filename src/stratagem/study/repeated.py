@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from stratagem.bounds import noiseless
+from stratagem.estimators import ask
 from stratagem.estimators.averaged import Averaged, Rounds
 from stratagem.estimators.best_linear import BestLinear
 from stratagem.math.deadline import deadline, within
@@ -67,10 +68,10 @@ class Memoised(Kind):
         made, k = solution.mechanism(), solution.problem.constraint.reports
         assert made.memo is not None
         one, several = variances_of_means(made, [1, k])
-        share = f"{100 * math.sqrt(several / one):.3g} % of one report's standard error"
-        mean = f"The mean of {k:,} reports a person has {share}.\n"
+        share = f"{100 * math.sqrt(several / one):.3g} % of its standard error"
+        mean = f"\nThat is for one report a person. The mean of {k:,} has {share}."
         return (
-            f"{made.memo}\n{mean if k > 1 else ''}"
+            f"{' '.join(ask(solution.users_for(), solution.workload))}{mean if k > 1 else ''}\n\n{made.memo}\n"
             f"Variance {above_minimum(solution.variance_gap)} for means of reports of epsilon "
             f"{float(made.epsilon):g} that repeat permanent ones of epsilon {made.memo.permanent} or less."
         )

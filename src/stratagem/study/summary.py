@@ -166,11 +166,14 @@ def fewer_sentence(ours: Found, published: Sequence[Found], users: int | None, *
     apart = f"{number_text(needed / least)} times {words[-1]}" if many else less(needed, least, words)
     which = "every answer" if isinstance(ours.problem, WorstQuery) else "a typical answer"
     hardest = "" if users is not None else f"\n{HARDEST}"
-    return f"For {which} {apart} {best}.{_better(ours, published)}{hardest}"
+    return f"For {which} {apart} {best}.{_better(ours, published, users)}{hardest}"
 
 
-def _better(ours: Found, published: Sequence[Found]) -> str:
-    """Return which published mechanism needs fewer people for every answer, "" for none or where that takes long."""
+def _better(ours: Found, published: Sequence[Found], users: int | None) -> str:
+    """Return which published mechanism needs fewer people for every answer, "" for none or where that takes long.
+
+    For so many `users` it is off by less.
+    """
     every, workload = ours.largest_comparable, ours.problem.workload
     known = workload.queries == 1 or isinstance(
         ours.problem, WorstQuery
@@ -181,8 +184,11 @@ def _better(ours: Found, published: Sequence[Found]) -> str:
     least, best = min(others, key=lambda one: one[0], default=(every, None))
     if least >= every * (1 - ALIKE):
         return ""
+    if users is not None:
+        size = _number(errors(least, None, users).root_mean_square, workload)
+        return f"\nWith {best} the least accurate answer is off by {size}."
     needed = users_text(users_needed(least))
-    return f"\nFor every answer {best} needs {needed}; the objective worst-query may need fewer."
+    return f"\nFor every answer {best} needs {needed} people; the objective worst-query may need fewer."
 
 
 def minimum_sentence(found: Found, bounds: Bounds) -> str:

@@ -10,6 +10,8 @@ const RADIOS = 6; // answers that are shown all at once
 const $ = (id) => document.getElementById(id);
 let client = null, questions = [];
 
+$("stuck").hidden = true;
+$("mechanism").hidden = false;
 $("form").addEventListener("submit", (event) => {
   event.preventDefault();
   answer();

@@ -61,7 +61,8 @@ async function start() {
   }
   $("learn").textContent = `That you took part and, as with every web page, when, your network address, and your browser and its language. ${learnt()}`;
   $("shared").textContent = "If somebody else answered on this device before you, open this page in another browser"
-    + `${memo ? "" : " or in a private window"} to give your own answer. Answer only once: a second report would tell others more about you.`;
+    + `${memo ? "" : " or in a private window"} to give your own answer. ${memo ? "Always answer in the same browser: another one would"
+      : "Answer only once: a second report would"} tell others more about you.`;
   addEventListener("storage", ({ key }) => key !== null && key !== record.name || show()); // another tab of this form
   show();
 }
@@ -114,7 +115,8 @@ function once() {
   if (!submit) return "";
   if (!record.lasting) return "It is kept only until you close this page or load it again.";
   return client.bundle.memo
-    ? "It is drawn anew each time that you answer. You cannot change this answer after this step."
+    ? "This browser keeps what is drawn once for every possible answer, and not which one is yours. Each time that you "
+      + "answer, what is sent is drawn from that. It may be the same as before. You cannot change this answer after this step."
     : "It is drawn once, so you cannot change your answer after this step.";
 }
 
@@ -253,7 +255,7 @@ function chances() {
 function learnt() {
   const { memo } = client.bundle, sure = sureness(memo ? client.permanent : client.epsilon);
   const seen = memo ? "all your reports about this answer together, however many you send" : "what you send";
-  const told = "Suppose somebody knows that your answer is one of two, and holds both for equally likely. After seeing "
+  const told = "Suppose somebody knows that your answer is one of two, and thinks both equally likely. After seeing "
     + `${seen}, they can be at most ${sure} sure which of the two it is.`;
   if (!memo) return told;
   const [two, three] = [2, 3].map((values) => sureness(values * client.permanent));

@@ -46,7 +46,7 @@ def plot_comparison(
     Raises:
         ValueError: as `page`, or where the bound is zero.
     """
-    shown = _Measured.of(comparison)
+    shown = Measured.of(comparison)
     if shown.least <= 0:
         raise ValueError("the proven minimum is zero, so there is nothing to draw above it: print the table")
     with page(path, 1.0 + 0.32 * len(shown.rows), width) as figure:
@@ -58,7 +58,7 @@ def plot_comparison(
 
 
 @dataclass(frozen=True)
-class _Measured:
+class Measured:
     """The numbers of a picture, least first."""
 
     rows: list[tuple[float, Row]]
@@ -66,7 +66,8 @@ class _Measured:
     quantity: str
 
     @staticmethod
-    def of(comparison: Comparison) -> _Measured:
+    def of(comparison: Comparison) -> Measured:
+        """Return every mechanism with the number that a picture shows of it, least first."""
         rows, workload = comparison.rows, comparison.workload
         if comparison.users is not None:
             values, quantity = [row.value for row in rows], f"expected error (of {comparison.users:,} people)"
@@ -82,10 +83,10 @@ class _Measured:
                 comparison.least,
                 "objective (total variance)",
             )
-        return _Measured(sorted(zip(values, rows, strict=True), key=lambda one: one[0]), least, quantity)
+        return Measured(sorted(zip(values, rows, strict=True), key=lambda one: one[0]), least, quantity)
 
 
-def _draw_mechanisms(axes: Axes, shown: _Measured) -> None:
+def _draw_mechanisms(axes: Axes, shown: Measured) -> None:
     for place, (value, row) in enumerate(shown.rows):
         colour, marker = (VERMILION, "D") if row.optimised else (BLUE, "o")
         axes.plot([shown.least, value], [place, place], color=colour, linewidth=1.6, alpha=0.55)
@@ -112,7 +113,7 @@ def _draw_bound(axes: Axes, least: float) -> None:
     )
 
 
-def _label(axes: Axes, shown: _Measured, epsilon: float) -> None:
+def _label(axes: Axes, shown: Measured, epsilon: float) -> None:
     """Scale the axis so that every number fits beside its dot, and label everything."""
     from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullFormatter
 
