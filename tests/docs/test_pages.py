@@ -38,6 +38,7 @@ LONG = {
 }
 """Pages whose commands search for more than ten seconds."""
 FACTS = {
+    "guides/marginals.md": {"40,000": lambda page: page["people"].sum() == 40_000},
     "index.md": {
         "3.11": lambda page: 'requires-python = ">=3.11"' in (ROOT / "pyproject.toml").read_text("utf-8")
     },

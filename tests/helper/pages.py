@@ -13,7 +13,7 @@ from stratagem.cli import main
 
 FOLDER = Path(__file__).parents[2] / "docs"
 PAGES = {path.relative_to(FOLDER).as_posix(): path for path in sorted(FOLDER.rglob("*.md"))}
-MARK = r"(?:<!-- (?:not run: (?P<reason>[^>]+)|(?P<varying>numbers differ every time)) -->\n)?"
+MARK = r"(?:<!-- (?:not run: (?P<reason>[^>]+)|(?P<varying>numbers differ (?:every time|between processors))) -->\n)?"
 FENCE = re.compile(
     rf"^{MARK}```(?P<language>\w+)\n(?P<code>.*?)^```$",
     flags=re.MULTILINE | re.DOTALL,
@@ -45,7 +45,7 @@ def blocks(text: str) -> list[Block]:
 def value(token: str) -> float | None:
     """Return the number that a word of an output is, without commas, signs and units, or None."""
     try:
-        return float(token.strip("(),.;:%+").replace(",", ""))
+        return float(token.strip("[](),.;:%+").replace(",", ""))
     except ValueError:
         return None
 
