@@ -310,7 +310,9 @@ def test_an_estimate_says_what_it_is():
     processed = st.estimate(RR, np.array([10, 20, 30, 40]), st.prefix(4), method="wnnls")
     assert not processed.unbiased
     assert processed.bias.startswith("biased")
-    beyond = found.answers - np.clip(found.answers, 0, 100)  # an interval moves back as far as its centre lies outside
+    beyond = found.answers - np.clip(
+        found.answers, 0, 100
+    )  # an interval moves back as far as its centre lies outside
     low, high = found.low - np.maximum(beyond, 0), found.high - np.minimum(beyond, 0)
     assert (processed.low == np.minimum(np.clip(low, 0, 100), processed.answers)).all()
     assert (processed.high == np.maximum(np.clip(high, 0, 100), processed.answers)).all()

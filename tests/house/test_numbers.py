@@ -4,6 +4,7 @@ import ast
 
 import house_numbers
 import pytest
+from house_numbers import PACKAGE, Function, parameters
 
 REACHED = {
     "public names at top level": 60,
@@ -49,3 +50,23 @@ def test_what_is_counted_is_found(now, monkeypatch):
         "functions with more than 12 parameters outside the command line": 1,
         "files": 1,
     }
+
+
+HOME = ("domain/", "cli/", "mechanism/client.py")
+"""Where what values are may come as labels, edges or units: their room, the options of commands, and the client, which
+is copied out alone and reads bundles by itself."""
+LABELLED = "estimators/translation/"
+"""A folder in which labels are those of the classes of a pattern's axes, and not of answers."""
+
+
+def test_labels_edges_and_units_are_arguments_of_the_room_of_values_alone():
+    """Elsewhere an attribute of a domain is its values."""
+    found = {
+        f"{path.relative_to(PACKAGE).as_posix()}: {node.name}({', '.join(sorted(taken))})"
+        for path in PACKAGE.rglob("*.py")
+        if not path.relative_to(PACKAGE).as_posix().startswith(HOME)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, Function) and (taken := {"labels", "edges", "units"} & set(parameters(node)))
+    }
+    assert {one for one in found if not one.startswith(LABELLED)} == set()
+    assert found, "the axes of patterns are seen"
