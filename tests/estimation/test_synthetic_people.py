@@ -175,7 +175,7 @@ def test_releases_that_cannot_be_used_are_refused_in_a_sentence(p, monkeypatch):
     release = released(p)
     with pytest.raises(ValueError, match="no tables were given"):
         st.estimation.synthetic_people(replace(release, tables=()))
-    with pytest.raises(ValueError, match=r"made of what st\.release returned"):
+    with pytest.raises(ValueError, match=r"made of what st\.estimation\.release returned"):
         st.estimation.synthetic_people(release.tables)
     with pytest.raises(ValueError, match="the columns are a, b, c"):
         st.estimation.synthetic_people(release, 10, steps=1).counts("a", "x")

@@ -69,7 +69,9 @@ def test_what_is_advised_makes_a_bundle(capsys, name):
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_the_library_names_the_function_that_imports(folder, suffix):
-    with pytest.raises(BareMatrixError, match=r"st\.import_matrix\(matrix, workload, epsilon\)") as refused:
+    with pytest.raises(
+        BareMatrixError, match=r"st\.mechanism\.import_matrix\(matrix, workload, epsilon\)"
+    ) as refused:
         st.load_mechanism(folder / f"bare matrix{suffix}")
     assert "--" not in str(refused.value)
     assert "stratagem " not in str(refused.value)
