@@ -5,7 +5,7 @@ import pytest
 import stratagem as st
 from commands import assert_refused, plain, run, run_json
 from memos import memoised
-from stratagem.study import attack as study
+from stratagem.study import attacks as study
 
 
 @pytest.fixture(scope="module")

@@ -45,12 +45,17 @@ def cells_alike(workload: Workload) -> bool:
     return float(np.abs(centred - c * even).max()) <= ALIKE * float(np.abs(V).max())
 
 
-EVERY = Fit("all queries", lambda workload: True)
+def _any(workload: Workload) -> bool:
+    return True
+
+
+def _unordered(workload: Workload) -> bool:
+    return workload.symmetry is not None
+
+
+EVERY = Fit("all queries", _any)  # functions with names, so that estimates can be pickled
 CELLS = Fit("queries that count every cell alone and alike (histograms)", cells_alike)
-UNORDERED = Fit(
-    "queries that know no order of values (histograms, marginals)",
-    lambda workload: workload.symmetry is not None,
-)
+UNORDERED = Fit("queries that know no order of values (histograms, marginals)", _unordered)
 
 
 GAP = 1e-5
