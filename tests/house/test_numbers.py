@@ -14,7 +14,7 @@ REACHED = {
     "imports inside functions outside the command line": 98,
     "functions over 45 lines": 35,
     "functions with more than 12 parameters outside the command line": 1,
-    "lines": 59_300,
+    "lines": 59_304,
     "files": 354,
     "rooms": 21,
     "arrows between rooms": 110,
