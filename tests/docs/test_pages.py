@@ -7,7 +7,7 @@ import pytest
 
 import adult
 import stratagem as st
-from pages import FOLDER, PAGES, blocks, numbers, run, says, sentences
+from pages import DRAWN, FOLDER, PAGES, blocks, numbers, run, says, sentences
 from stratagem.mechanism.client import CEILING
 from stratagem.study.two_rounds import FIXED
 
@@ -38,7 +38,6 @@ LONG = {
 }
 """Pages whose commands search for more than ten seconds."""
 FACTS = {
-    "guides/marginals.md": {"40,000": lambda page: page["people"].sum() == 40_000},
     "index.md": {
         "3.11": lambda page: 'requires-python = ">=3.11"' in (ROOT / "pyproject.toml").read_text("utf-8")
     },
@@ -103,7 +102,7 @@ def test_a_page_runs_and_its_numbers_are_so(name, captured, tmp_path, monkeypatc
     known, names = "", {}
     for block, printed in run(text, captured, names):
         if block.language == "text":
-            assert says(block.code, printed, block.varying), (
+            assert says(block.code, printed, block.varying, block.close), (
                 f"{block.code}\n--- was not printed, but\n{printed}"
             )
         known += "" if block.varying else block.code
@@ -158,6 +157,8 @@ def test_an_output_is_recognised(shown, printed):
 def test_numbers_that_differ_every_time_are_still_numbers():
     assert says("12 users", "99 users", varying=True)
     assert not says("12 users", "many users", varying=True)
+    assert says("0.67 off", "0.78 off", close=DRAWN)
+    assert not says("0.67 off", "0.99 off", close=DRAWN)
 
 
 def test_a_number_in_a_sentence_is_found():
