@@ -41,6 +41,8 @@ SHARE = 0.25
 RANKED = 512
 """Largest number of user types for which a symmetric strategy is compared with every published mechanism
 (half a minute)."""
+KEPT = 1 << 10
+"""Largest number of user types for which a contender keeps its estimator, with an inverse of that size squared."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,11 +60,13 @@ class Contender:
     """Whether all its parameters were tried; False where time ran out."""
     known: Accuracy | None = field(default=None, repr=False)
     """The accuracy, where the objective was computed from it."""
+    valued: Estimator | None = field(default=None, repr=False)
+    """The estimator that the objective was computed with, where it is kept."""
 
     @cached_property
     def estimator(self) -> Estimator:
         """The estimator of the strategy for the prior of the problem."""
-        return estimator(self.strategy, self.problem.prior)
+        return self.valued or estimator(self.strategy, self.problem.prior)
 
     @cached_property
     def accuracy(self) -> Accuracy:
@@ -265,7 +269,8 @@ def tuned(
                 parameters, strategy = next(candidates)
                 if best is not None and deadline().over:
                     return replace(best, complete=False)
-                value, known = _valued(problem, strategy, accurate)
+                through = estimator(strategy, problem.prior)
+                value, known = _valued(problem, through, accurate or isinstance(strategy, LinearProtocol))
                 if not math.isfinite(value):
                     raise FloatingPointError(f"the objective of {baseline.name} is not finite")
             except StopIteration:
@@ -276,16 +281,16 @@ def tuned(
                 failure = error
                 continue
             if best is None or value < best.objective:
-                best = Contender(baseline.name, parameters, strategy, value, problem, known=known)
+                kept = through if problem.workload.domain_size <= KEPT else None
+                best = Contender(baseline.name, parameters, strategy, value, problem, known=known, valued=kept)
     if best is None and failure is not None:
         raise failure
     return best
 
 
-def _valued(problem: Problem, strategy: Runnable, accurate: bool) -> tuple[float, Accuracy | None]:
-    """Return the objective of a strategy, and its accuracy where that is what the objective is computed from."""
-    through = estimator(strategy, problem.prior)
-    if not (isinstance(problem, Average) and (accurate or isinstance(strategy, LinearProtocol))):
+def _valued(problem: Problem, through: Estimator, accurate: bool) -> tuple[float, Accuracy | None]:
+    """Return the objective of an estimator, and its accuracy where that is what the objective is computed from."""
+    if not (accurate and isinstance(problem, Average)):
         return problem.value(through), None
     known = through.accuracy(problem.workload)
     return known.objective, known

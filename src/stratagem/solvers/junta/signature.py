@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 
 from stratagem.solvers.junta.character import Characters
 
-MERGED = 6
+MERGED = 5
 """Number of binary axes that one Hadamard matrix transforms together."""
 ASCENTS, FLIPS = 20, 30
 """Most steps of an ascent at a fixed size, and most steps of one that flips single cells."""
@@ -191,12 +191,13 @@ class Signature:
         return np.asarray(fftn(array, axes=range(1, array.ndim)))
 
     def _hadamard(self, fields: np.ndarray) -> np.ndarray:
-        """Return the Walsh-Hadamard transform of each row, six axes at a time."""
+        """Return the Walsh-Hadamard transform of each row, five axes at a time, as products of few large matrices."""
         for first in range(0, len(self.shape), MERGED):
             block = 1 << min(MERGED, len(self.shape) - first)
             after = self.cells // (block << first)
-            fields = (_walsh(block) @ fields.reshape(-1, block, after)).reshape(-1, self.cells)
-        return fields
+            turn = _walsh(block)
+            fields = fields.reshape(-1, block) @ turn if after == 1 else turn @ fields.reshape(-1, block, after)
+        return fields.reshape(-1, self.cells)
 
     @cached_property
     def _binary(self) -> bool:
