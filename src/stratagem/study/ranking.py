@@ -282,7 +282,9 @@ def tuned(
                 continue
             if best is None or value < best.objective:
                 kept = through if problem.workload.domain_size <= KEPT else None
-                best = Contender(baseline.name, parameters, strategy, value, problem, known=known, valued=kept)
+                best = Contender(
+                    baseline.name, parameters, strategy, value, problem, known=known, valued=kept
+                )
     if best is None and failure is not None:
         raise failure
     return best

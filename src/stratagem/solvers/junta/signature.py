@@ -196,7 +196,9 @@ class Signature:
             block = 1 << min(MERGED, len(self.shape) - first)
             after = self.cells // (block << first)
             turn = _walsh(block)
-            fields = fields.reshape(-1, block) @ turn if after == 1 else turn @ fields.reshape(-1, block, after)
+            fields = (
+                fields.reshape(-1, block) @ turn if after == 1 else turn @ fields.reshape(-1, block, after)
+            )
         return fields.reshape(-1, self.cells)
 
     @cached_property
