@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -149,7 +150,7 @@ class SaddlePoint(Algorithm):
         point = play(game, gap)
         mixtures = [(1 - share) * point.mixture + share / len(point.mixture) for share in EVERYWHERE]
         priors = [self.minimax.mixed(mixture).prior for mixture in mixtures]
-        given = self._answer(problem, patterns, point.theta, priors if prior is None else priors[:1])
+        given = self._answer(problem, patterns, point, priors if prior is None else priors[:1])
         found = given.unless(last and last.found)
         prices = game.prices(point)
         centre = prices if last is None else last.centre + STEP * (prices - last.centre)
@@ -159,17 +160,18 @@ class SaddlePoint(Algorithm):
         )
 
     def _answer(
-        self, problem: Problem, patterns: np.ndarray, theta: np.ndarray, priors: list[np.ndarray | None]
+        self, problem: Problem, patterns: np.ndarray, point: Equilibrium, priors: list[np.ndarray | None]
     ) -> PriorAnswer:
         """Return the strategy with the fewest rows whose largest variance is within `DEARER` of the least."""
-        E, answers = ratio(problem.epsilon), list[PriorAnswer]()
+        E, answers, theta, value = ratio(problem.epsilon), list[PriorAnswer](), point.theta, point.value
         rows = 1 + (E - 1) * patterns.astype(float)
         few = (lightened(rows, theta, share) for share in LIGHTEST)
         for weights in (one for one in few if one is not None):
             kept = weights > 0
             strategy = TwoLevelStrategy(pack(patterns[kept]), weights[kept], patterns.shape[1], E)
             answers += self._answers(strategy, priors)
-        if not answers:  # queries that others outweigh need rows that double precision hardly balances
+        if min((one.value for one in answers), default=math.inf) > (1 + DEARER) * value:
+            # queries that others outweigh need rows that double precision hardly balances
             chances = theta * (1 + (E - 1) * masses(patterns, problem.shares))
             design = Design(patterns, chances / chances.sum(), 1.0, np.zeros(patterns.shape[1]), 0.0)
             whole = project_to_feasible(design, E, problem.shares)
