@@ -15,8 +15,9 @@ from stratagem.math.privacy import ratio, uniform
 from stratagem.problem import Average
 from stratagem.solvers import Certified, ProjectedGradient, search
 from stratagem.solvers.certified.design import Design, columns, filled, project_to_feasible
-from stratagem.solvers.certified.patterns import distinct, gaussian_patterns, juntas, translates
+from stratagem.solvers.certified.patterns import distinct, gaussian_patterns, juntas
 from stratagem.solvers.certified.polish import Polish
+from stratagem.solvers.certified.translates import translates
 from stratagem.solvers.gradient.projected_gradient import regularised_factor
 from tables import assert_private
 

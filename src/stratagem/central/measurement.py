@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import pdist
 
-from stratagem.math.linalg import OUTSIDE, PseudoInverse, RegularInverse, inverse, inverse_trace
+from stratagem.math.linalg import OUTSIDE, PseudoInverse, RegularInverse, inverse
 from stratagem.math.privacy import gaussian_epsilon, gaussian_noise
 from stratagem.workloads import Workload
 
@@ -94,7 +94,7 @@ class Measurement(ABC):
 
         tr((K^T N^-1 K)^+ V); infinite if W asks for something that K does not measure.
         """
-        return inverse_trace(self.covariance(), V)
+        return self.covariance().trace(V)
 
     @final
     def worst_variance(self, workload: Workload) -> float:

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg.lapack import get_lapack_funcs
 
+from stratagem.math.computing import jax
+
 _potrf, _potrs = get_lapack_funcs(("potrf", "potrs"), dtype=np.float64)
 """LAPACK itself, as SciPy's checks of small matrices cost more than their solution."""
 
@@ -21,17 +23,13 @@ def namespace(a: Any) -> Any:
 @cache
 def compiled(function: Callable[..., Any], *static: str) -> Callable[..., Any]:
     """Return a function of JAX arrays that compiles the given one for each new shape and each new value of `static`."""
-    import jax
-
-    return jax.jit(function, static_argnames=static)
+    return jax().jit(function, static_argnames=static)
 
 
 def while_loop(xp: Any, going: Callable[[Any], Any], step: Callable[[Any], Any], state: Any) -> Any:
     """Return the state after as many steps as it takes until `going` is false of it."""
     if xp is not np:
-        import jax
-
-        return jax.lax.while_loop(going, step, state)
+        return jax().lax.while_loop(going, step, state)
     while going(state):
         state = step(state)
     return state
@@ -40,9 +38,7 @@ def while_loop(xp: Any, going: Callable[[Any], Any], step: Callable[[Any], Any],
 def repeat(xp: Any, count: int, step: Callable[[Any], Any], state: Any) -> Any:
     """Return the state after `count` steps."""
     if xp is not np:
-        import jax
-
-        return jax.lax.fori_loop(0, count, lambda _, state: step(state), state)
+        return jax().lax.fori_loop(0, count, lambda _, state: step(state), state)
     for _ in range(count):
         state = step(state)
     return state
@@ -50,18 +46,16 @@ def repeat(xp: Any, count: int, step: Callable[[Any], Any], state: Any) -> Any:
 
 def cholesky(A: Any) -> Any:
     """Return the lower Cholesky factor of A (n x n), all NaN where A is not positive definite."""
-    if not isinstance(A, np.ndarray):
-        return namespace(A).linalg.cholesky(A)
+    if (xp := namespace(A)) is not np:
+        return xp.linalg.cholesky(A)
     lower, failed = _potrf(A, lower=True)
     return np.full_like(A, np.nan) if failed else lower
 
 
 def cho_solve(lower: Any, B: Any) -> Any:
     """Return A^-1 B for the lower Cholesky factor of A (n x n) and B (n,) or (n x k)."""
-    if not isinstance(lower, np.ndarray):
-        import jax
-
-        return jax.scipy.linalg.cho_solve((lower, True), B)
+    if namespace(lower) is not np:
+        return jax().scipy.linalg.cho_solve((lower, True), B)
     return _potrs(lower, B, lower=True)[0]
 
 

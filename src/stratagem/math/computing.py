@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import scipy.linalg  # noqa: F401  SciPy's own BLAS must be loaded before its threads are counted
 from threadpoolctl import ThreadpoolController
@@ -20,12 +20,17 @@ SMALL = 1024
 of marginals of 1024 cells took 78 to 156 processor seconds with it, and 32 without."""
 
 
+def jax() -> Any:
+    """Return JAX, which takes a second to load, where something is to be compiled."""
+    import jax
+
+    return jax
+
+
 @contextmanager
 def working_in(precision: Precision) -> Iterator[None]:
     """Allow 64-bit arithmetic in this block if asked for; never let a GPU round products to fewer bits."""
-    import jax
-
-    with jax.enable_x64(precision == "float64"), jax.default_matmul_precision("highest"):
+    with jax().enable_x64(precision == "float64"), jax().default_matmul_precision("highest"):
         yield
 
 

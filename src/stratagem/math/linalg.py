@@ -133,6 +133,11 @@ class PseudoInverse:
         """Return A^+ B for B of shape (n,) or (n, k)."""
         return (self.vectors / self.values) @ (self.vectors.T @ B)
 
+    def trace(self, V: np.ndarray) -> float:
+        """Return tr(A^+ V) for a positive semidefinite V (n x n), infinite unless A's range holds that of V."""
+        outside = float((self.null * (V @ self.null)).sum())
+        return np.inf if outside > OUTSIDE * np.trace(V) else float(np.trace(self @ V))
+
 
 def pseudo_inverse(A: np.ndarray) -> PseudoInverse:
     """Return A^+ of a positive semidefinite A (n x n); eigenvalues within rounding of zero are null."""
@@ -173,14 +178,6 @@ def inverse(A: np.ndarray) -> RegularInverse | PseudoInverse:
     """Return A^+ of a positive semidefinite A (n x n), fast if it is positive definite and well conditioned."""
     lower = _regular_cholesky(A)
     return pseudo_inverse(A) if lower is None else RegularInverse(lower)
-
-
-def inverse_trace(inverted: RegularInverse | PseudoInverse, V: np.ndarray) -> float:
-    """Return tr(A^+ V) for positive semidefinite A and V (n x n), infinite unless A's range holds that of V."""
-    if isinstance(inverted, RegularInverse):
-        return inverted.trace(V)
-    outside = float((inverted.null * (V @ inverted.null)).sum())
-    return np.inf if outside > OUTSIDE * np.trace(V) else float(np.trace(inverted @ V))
 
 
 @dataclass(frozen=True, eq=False)

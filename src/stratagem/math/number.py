@@ -183,12 +183,17 @@ def ratio(value: float | None, least: float) -> float | None:
     return value / least if least > 0 else 1.0
 
 
+def whole(value: object) -> int | None:
+    """Return a whole number as a Python int, None for anything else; truth values are no numbers."""
+    try:
+        return None if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        return None
+
+
 def integer(value: object, what: str, low: int, high: int, advice: str) -> int:
     """Return `value` as a Python int when it is a whole number with low <= value <= high."""
-    try:
-        number = None if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        number = None
+    number = whole(value)
     if number is None or not low <= number <= high:
         shown = repr(value) if number is None else count_text(number)
         raise ValueError(f"{what} is {shown}, but must be a whole number from {low} to {high}: {advice}")

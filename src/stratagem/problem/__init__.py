@@ -62,7 +62,10 @@ def problem_of(
 
 
 def _constraints(given: Iterable[Constraint]) -> tuple[Constraint, ...]:
-    found = (given,) if isinstance(given, Constraint) else tuple(given)
+    try:
+        found = tuple(given)
+    except TypeError:  # a single one
+        found = (given,)
     for one in found:
         if not isinstance(one, Constraint):
             raise ValueError(

@@ -21,7 +21,7 @@ from stratagem.math.linalg import centre
 from stratagem.math.privacy import uniform
 from stratagem.problem.problem import Average, Problem, WarmStart
 from stratagem.workloads import Workload
-from stratagem.workloads.centring import differences
+from stratagem.workloads.centring import differences, root
 from stratagem.workloads.explicit import Explicit
 
 MAX_STEPS = 200
@@ -176,6 +176,10 @@ class Minimax(Problem):
         """Return the k variances per user (k,)."""
 
     @abstractmethod
+    def listed(self) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return queries W (r x n) without the total, and the prior (n,) where the variances are those of queries."""
+
+    @abstractmethod
     def mixed(self, mixture: np.ndarray) -> Average:
         """Return the average case whose (L - offset)/n is the mean of the variances under `mixture` (k,)."""
 
@@ -263,6 +267,9 @@ class WorstCase(Minimax):
         known = self.rest is self.workload
         return self.largest(accuracy.per_type) if known else self.value(estimator)
 
+    def listed(self) -> tuple[np.ndarray, np.ndarray | None]:
+        return root(self.rest).T, None
+
     def mixed(self, mixture: np.ndarray) -> Average:
         return Average(workload=self.rest, epsilon=self.epsilon, prior=None if _even(mixture) else mixture)
 
@@ -300,6 +307,9 @@ class WorstQuery(Minimax):
 
     def measure(self, accuracy: Accuracy, estimator: Estimator) -> float:
         return self.value(estimator)
+
+    def listed(self) -> tuple[np.ndarray, np.ndarray | None]:
+        return self.rows - (self.rows @ self.shares)[:, None], self.shares
 
     def mixed(self, mixture: np.ndarray) -> Average:
         """Return the average objective of the workload diag(omega)^(1/2) W, omega the mixture (p,)."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stratagem.math.deadline import deadline
-from stratagem.math.linalg import factor, inverse, inverse_trace
+from stratagem.math.linalg import factor, inverse
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ def residual_trace(A: np.ndarray, V: np.ndarray) -> float:
 
     It is infinite if the range of V is not part of the range of A^T.
     """
-    return inverse_trace(inverse(A.T @ A), V)
+    return inverse(A.T @ A).trace(V)
 
 
 def check_gram(V: np.ndarray) -> np.ndarray:

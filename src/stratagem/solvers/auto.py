@@ -9,7 +9,7 @@ from typing import ClassVar
 from stratagem.math.deadline import granted
 from stratagem.math.number import count_text
 from stratagem.math.privacy import ratio
-from stratagem.problem import Constraint, GuessCap, Minimax, Permanent, Problem, Shuffled, Steps
+from stratagem.problem import AVERAGE, Constraint, GuessCap, Permanent, Problem, Shuffled, Steps
 from stratagem.solvers.certified.certified import Certified
 from stratagem.solvers.certified.patterns import EXHAUSTIVE
 from stratagem.solvers.few_queries import FewQueries
@@ -18,10 +18,11 @@ from stratagem.solvers.junta.signature_choice import ORDERED as TOGETHER
 from stratagem.solvers.junta.signature_choice import searchable
 from stratagem.solvers.orbit.flat import is_exact
 from stratagem.solvers.orbit.orbit import LARGEST, Orbit
+from stratagem.solvers.orbit.target import is_prefix
 from stratagem.solvers.solver import Choice, Limits, Solver, check_limits, check_whole
 from stratagem.workloads.combined import unweighted
 from stratagem.workloads.merged import is_table_of_all
-from stratagem.workloads.ranges import AllRange, Prefix
+from stratagem.workloads.ranges import AllRange
 from stratagem.workloads.workload import GRAM_LIMIT
 
 ALIKE, ORDERED = 256, 1024
@@ -103,7 +104,7 @@ class Auto(Solver):
         )
 
     def select(self, problem: Problem) -> Choice:
-        if isinstance(problem, Minimax):
+        if problem.kind != AVERAGE:
             return self.dense(problem)
         single = problem.linear
         if single is not None and len(single.answers) <= (self.outputs or math.inf):
@@ -126,9 +127,7 @@ class Auto(Solver):
                 f"ranges and prefixes that know an order of at most {TOGETHER} cells of a table, without a prior and "
                 "a limit of outputs, or use coarser values"
             )
-        translated = (
-            n >= ORDERED and problem.prior is None and isinstance(unweighted(problem.workload)[1], Prefix)
-        )
+        translated = n >= ORDERED and problem.prior is None and is_prefix(problem.workload)
         certified = Certified(seed=self.seed, max_seconds=seconds, gap=self.gap, translated=translated)
         if translated:
             certified = replace(certified, tolerance=SLOW)
@@ -196,7 +195,7 @@ class Auto(Solver):
                 "translated at random along ordered values too",
             )
         ordered = spectrum is not None or isinstance(unweighted(workload)[1], AllRange)
-        ordered = ordered or (isinstance(unweighted(workload)[1], Prefix) and not self._patient(n))
+        ordered = ordered or (is_prefix(workload) and not self._patient(n))
         if len(sizes) == 1 and n >= ORDERED and ordered:
             return Choice(Orbit(**limits), f"all translates of patterns on a cycle serve {n} ordered values")
         return None

@@ -11,7 +11,7 @@ import numpy as np
 from stratagem.bounds.duals import LINEAR_LIMIT, LISTED, RANK, SIMPLE, LinearDual
 from stratagem.math.privacy import ratio
 from stratagem.problem import Problem
-from stratagem.solvers.floor import answering
+from stratagem.solvers.floor import answering, mixed_rows
 from stratagem.solvers.solver import Algorithm, Limits, check_limits
 from stratagem.strategies import MatrixStrategy, Strategy
 
@@ -248,7 +248,7 @@ class FewQueries(Algorithm):
         return state
 
     def finish(self, problem: Problem, state: Randomised) -> Strategy:
-        return answering(problem, [state.strategy])
+        return answering(problem, [state.strategy], mixed_rows)
 
 
 def _strategy(found: LinearDual, E: float) -> tuple[MatrixStrategy, np.ndarray]:

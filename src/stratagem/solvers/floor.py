@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import numpy as np
 
@@ -21,12 +22,17 @@ SHARES = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
 """Shares of randomised response that are tried; L of the other queries pays as much at most."""
 
 
-def answering(problem: Problem, found: Sequence[Strategy], most: int | None = None) -> Strategy:
+S = TypeVar("S", bound=Strategy)
+
+
+def answering(
+    problem: Problem, found: Sequence[S], mixed: Callable[[S, float, float], S], most: int | None = None
+) -> S:
     """Return the first of some strategies, or another, or a mixture with randomised response, that is much better.
 
     With information matrices M and M_0 the mixture has (1 - s) M + s M_0, so that for queries V = V_1 + V_2
     L <= L_1(M)/(1 - s) + L_2(M_0)/s: where V_2 is outweighed, a small share answers its queries, whatever M does.
-    The mixture has at most `most` rows.
+    The mixture has at most `most` rows; `mixed` makes it from a strategy, E and a share.
     """
     lengths = np.linalg.norm(problem.factor, axis=0)
     tried = list(found)
@@ -42,14 +48,20 @@ def answering(problem: Problem, found: Sequence[Strategy], most: int | None = No
     )
 
 
-def mixed(strategy: Strategy, E: float, share: float) -> Strategy:
+def mixed_patterns(strategy: TwoLevelStrategy, E: float, share: float) -> TwoLevelStrategy:
+    """Return randomised response with probability `share`, else a strategy of the same levels."""
+    return mixture(strategy, _response(strategy.domain_size, E), share)
+
+
+def mixed_rows(strategy: MatrixStrategy, E: float, share: float) -> MatrixStrategy:
     """Return randomised response with probability `share`, else the strategy."""
-    n = strategy.domain_size
-    everyone = TwoLevelStrategy(pack(np.eye(n, dtype=bool)), np.full(n, 1 / (E + n - 1)), n, E)
-    if isinstance(strategy, TwoLevelStrategy) and strategy.ratio == E:
-        return mixture(strategy, everyone, share)
-    rows = [(1 - share) * strategy.dense().matrix, share * everyone.dense().matrix]
-    return MatrixStrategy(np.concatenate(rows))
+    response = _response(strategy.domain_size, E).dense().matrix
+    return MatrixStrategy(np.concatenate([(1 - share) * strategy.matrix, share * response]))
+
+
+def _response(n: int, E: float) -> TwoLevelStrategy:
+    """Return randomised response over n user types."""
+    return TwoLevelStrategy(pack(np.eye(n, dtype=bool)), np.full(n, 1 / (E + n - 1)), n, E)
 
 
 def _value(problem: Problem, strategy: Strategy) -> float:

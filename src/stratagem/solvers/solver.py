@@ -8,13 +8,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from numbers import Integral, Real
+from numbers import Real
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol, final
 
-from stratagem.math.computing import on_one_core
+from stratagem.math.computing import jax, on_one_core
 from stratagem.math.deadline import Deadline, granted, within
-from stratagem.math.number import upper_percent
+from stratagem.math.number import upper_percent, whole
 from stratagem.problem import AVERAGE, Constraint, Problem, relative_gap
 from stratagem.strategies import Strategy, TranslationStrategy
 
@@ -32,9 +32,7 @@ def release_compiled_code() -> bool:
     """
     if not MAPS.exists() or MAPS.read_bytes().count(b"\n") <= CROWDED:
         return False
-    import jax
-
-    jax.clear_caches()
+    jax().clear_caches()
     gc.collect()
     return True
 
@@ -42,9 +40,7 @@ def release_compiled_code() -> bool:
 def check_whole(least: int = 1, **given: Any) -> None:
     """Refuse parameters that are not whole numbers of at least `least`; None stands for the default and passes."""
     for name, value in given.items():
-        if value is not None and not (
-            isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
-        ):
+        if value is not None and ((number := whole(value)) is None or number < least):
             raise ValueError(f"{name} is {value!r}: give a whole number of at least {least}")
 
 

@@ -11,7 +11,7 @@ from typing import NoReturn, final
 import numpy as np
 
 from stratagem.io.screen import brief
-from stratagem.math.linalg import PseudoInverse, RegularInverse, centre, diameter, inverse, inverse_trace
+from stratagem.math.linalg import PseudoInverse, RegularInverse, centre, diameter, inverse
 from stratagem.math.number import numbers
 from stratagem.math.privacy import check_delta, gaussian_epsilon
 from stratagem.strategies.linear_protocol import LinearProtocol
@@ -271,7 +271,7 @@ class AdditiveNoise(LinearProtocol):
         """
         if isinstance(self._inverse, RegularInverse):
             seen = centre(B) if self.total_known else B
-            return np.diag(B) + self.variance * inverse_trace(self._inverse, seen)
+            return np.diag(B) + self.variance * self._inverse.trace(seen)
         _, R = self._score
         mean = self._means
         return np.einsum("ju,ju->u", mean, B @ mean) + self.variance * float(np.sum(R * (B @ R)))

@@ -8,12 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from stratagem.bounds.duals import WeightedDual
 from stratagem.math.array import compiled
-from stratagem.math.computing import Precision, working_in
+from stratagem.math.computing import Precision, jax, working_in
 from stratagem.math.deadline import RATE, Deadline, deadline
 from stratagem.math.linalg import CentredInverse, PseudoInverse, centred_inverse
-from stratagem.solvers.certified.patterns import gaussian_patterns
 from stratagem.solvers.certified.pricing import Prices, search
 from stratagem.solvers.certified.weights import Weights, improve, inform
 from stratagem.strategies.two_level import BLOCK, TwoLevelStrategy, pack
@@ -73,11 +71,7 @@ class Arithmetic:
 
     def array(self, a: Any, dtype: Any = None) -> Any:
         """Return numbers as an array that all functions of the weights and of pricing take."""
-        if self.plain:
-            return np.asarray(a, dtype)
-        import jax.numpy as jnp
-
-        return jnp.asarray(a, dtype)
+        return (np if self.plain else jax().numpy).asarray(a, dtype)
 
     def rows(self, patterns: np.ndarray) -> Any:
         """Return the rows x_s = c (b - f)/(1 + c f), f = prior(T), followed by zero rows (padded x n)."""
@@ -168,53 +162,6 @@ def masses(patterns: np.ndarray, prior: np.ndarray) -> np.ndarray:
         raise FloatingPointError("no pattern of a design has a weight that double precision can hold")
     step = max(1, CHUNK // len(prior))
     return np.concatenate([patterns[y : y + step] @ prior for y in range(0, len(patterns), step)])
-
-
-@dataclass(frozen=True, eq=False)
-class SearchContext:
-    """The data that all rounds of column generation of one start share."""
-
-    numbers: Arithmetic
-    target: WeightedDual
-    factor: np.ndarray
-    """Factor L (n x r) of the covariance L L^T of the Gaussian fields that random patterns come from."""
-    E: float
-    rng: np.random.Generator
-    until: Deadline
-    """When the search for rows ends."""
-
-    def fields(self, count: int) -> np.ndarray:
-        """Return random patterns (count x n) with the covariance of the target's information matrix."""
-        return gaussian_patterns(self.target, self.factor, self.E, count, self.rng)
-
-
-@dataclass(frozen=True, eq=False)
-class ColumnGenerationState:
-    """The state of the search after a round of column generation."""
-
-    design: Design | None
-    """Patterns and weights; None before the first patterns, or if the workload contains the total alone."""
-    total: float
-    """n p^T V p, the part of L(Q) that is the same for every strategy."""
-    scale: float
-    """tr V_c; the design works with V_c divided by this number."""
-    tools: SearchContext | None
-    listed: Design | None = None
-    """The optimum over all patterns as the exact bound found it, where they can be listed."""
-    trace: tuple[float, ...] = ()
-    """Value of the design after each round so far."""
-    closed: bool = False
-    """Whether the search has ended, because no round remains that could improve the design."""
-
-    @property
-    def objective(self) -> float:
-        """L(Q) of the design."""
-        return self.total + (self.scale * self.design.value if self.design else 0.0)
-
-    @property
-    def stuck(self) -> bool:
-        """Whether the search has ended."""
-        return self.closed
 
 
 BALANCED = 5e-13

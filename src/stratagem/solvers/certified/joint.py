@@ -14,16 +14,15 @@ from stratagem.math.answer_pricing import climbed, peaks
 from stratagem.math.linalg import squared_distances
 from stratagem.math.privacy import ratio
 from stratagem.math.saddle_point import Equilibrium, Game, lightened, play
-from stratagem.problem import Minimax, Problem, WorstCase
+from stratagem.problem import Minimax, Problem
 from stratagem.solvers.certified.certified import Certified
 from stratagem.solvers.certified.design import Design, masses, project_to_feasible
 from stratagem.solvers.certified.patterns import EXHAUSTIVE, distinct
 from stratagem.solvers.certified.saddle import PriorAnswer
-from stratagem.solvers.floor import SHARES, mixed
+from stratagem.solvers.floor import SHARES, mixed_patterns
 from stratagem.solvers.solver import Algorithm, Limits
 from stratagem.strategies import Strategy, TwoLevelStrategy
 from stratagem.strategies.two_level import pack
-from stratagem.workloads.centring import root
 
 UNKNOWNS, KEPT = 800, 2
 """Most unknowns of a Newton step, about a second each, and how many patterns for each of them stay, the heaviest."""
@@ -63,18 +62,10 @@ def balls(queries: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarr
     return ranks < np.exp(np.log(queries.shape[1]) * rng.random((count, 1)))
 
 
-def queries_of(minimax: Minimax) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return queries W (r x n) without the total, and the prior (n,) where the variances are those of queries."""
-    if isinstance(minimax, WorstCase):
-        return root(minimax.rest).T, None
-    rows = minimax.rest.matrix()
-    return rows - (rows @ minimax.shares)[:, None], minimax.shares
-
-
 def unknowns(minimax: Minimax) -> int:
     """Return the number of unknowns of a Newton step for the weights of many patterns and the mixture together."""
     n = minimax.workload.domain_size
-    rank = 1 if minimax.free else int(np.linalg.matrix_rank(queries_of(minimax)[0]))
+    rank = 1 if minimax.free else int(np.linalg.matrix_rank(minimax.listed()[0]))
     return n * rank + n + minimax.size
 
 
@@ -117,7 +108,7 @@ class SaddlePoint(Algorithm):
         n, rng = problem.workload.domain_size, np.random.default_rng(self.inner.seed)
         if n <= EXHAUSTIVE:
             return self._state(problem, all_patterns(n)[1:-1], None, GAP)
-        single, drawn = np.eye(n, dtype=bool), balls(queries_of(self.minimax)[0], FIRST, rng)
+        single, drawn = np.eye(n, dtype=bool), balls(self.minimax.listed()[0], FIRST, rng)
         return self._state(problem, distinct(np.concatenate([single, ~single, drawn])), None, LOOSEST)
 
     def advance(self, problem: Problem, state: SaddlePointState) -> SaddlePointState:
@@ -144,7 +135,7 @@ class SaddlePoint(Algorithm):
         self, problem: Problem, patterns: np.ndarray, last: SaddlePointState | None, gap: float
     ) -> SaddlePointState:
         """Return the state with the saddle point over some patterns, up to a relative gap."""
-        W, prior = queries_of(self.minimax)
+        W, prior = self.minimax.listed()
         rows = 1 + (ratio(problem.epsilon) - 1) * patterns.astype(float)
         game = Game(rows, W, prior)
         point = play(game, gap)
@@ -175,14 +166,14 @@ class SaddlePoint(Algorithm):
             chances = theta * (1 + (E - 1) * masses(patterns, problem.shares))
             design = Design(patterns, chances / chances.sum(), 1.0, np.zeros(patterns.shape[1]), 0.0)
             whole = project_to_feasible(design, E, problem.shares)
-            for strategy in (whole, *(mixed(whole, E, share) for share in SHARES)):
+            for strategy in (whole, *(mixed_patterns(whole, E, share) for share in SHARES)):
                 answers += self._answers(strategy, priors)
         if not answers:
             raise np.linalg.LinAlgError("no weights with column sums of one answer the queries")
         least = min(one.value for one in answers)
         return next(one for one in answers if one.value <= (1 + DEARER) * least)
 
-    def _answers(self, strategy: Strategy, priors: list[np.ndarray | None]) -> list[PriorAnswer]:
+    def _answers(self, strategy: TwoLevelStrategy, priors: list[np.ndarray | None]) -> list[PriorAnswer]:
         """Return the strategy with its best estimator among those of some priors; empty if it answers not all."""
         try:
             variances = [self.minimax.variances(estimator(strategy, prior)) for prior in priors]

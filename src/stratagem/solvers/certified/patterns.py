@@ -9,23 +9,6 @@ from scipy.fft import dct
 from scipy.linalg import hadamard
 
 from stratagem.bounds.duals import WeightedDual
-from stratagem.strategies import OrbitStrategy
-
-
-def translates(strategy: OrbitStrategy, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the sets (m, n) bool of all translates of the heaviest patterns on a cycle, with probabilities (m,).
-
-    The domain has one attribute, the first n points of the cycle. There are about `count` sets; empty and
-    full ones are left out.
-    """
-    (n,), (cycle,) = strategy.sizes, strategy.cycles
-    heaviest = np.argsort(-strategy.weights, kind="stable")[: max(1, count // cycle)]
-    places = (np.arange(n) - np.arange(cycle)[:, None]) % cycle
-    sets = np.concatenate([strategy.patterns[b].inside[places] for b in heaviest])
-    chances = np.repeat(strategy.weights[heaviest], cycle)
-    proper = sets.any(axis=1) & ~sets.all(axis=1)
-    return sets[proper], chances[proper] / chances[proper].sum()
-
 
 EXHAUSTIVE = 12
 """Domain size up to which all 2^n - 2 patterns are listed."""

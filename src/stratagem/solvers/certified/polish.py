@@ -1,8 +1,13 @@
-"""Polish of strategies with few rows: the projected gradient moves entries off the two levels."""
+"""The polish, last stage of `Certified` where rows are few: the projected gradient moves entries off the two levels.
+
+An optimal strategy needs two levels only, but many rows. With few rows, values between the levels lower the objective,
+because such a row replaces several two-level rows. A descent ends in a local minimum; the next one starts from the best
+matrix with its lightest rows replaced by rows that its prices undervalue (`row_prices`; theory.md, section 3).
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +18,7 @@ from stratagem.math.privacy import ratio
 from stratagem.problem import Problem
 from stratagem.solvers.certified.pricing import Prices, search
 from stratagem.solvers.gradient.projected_gradient import ProjectedGradient
+from stratagem.solvers.solver import Limits
 from stratagem.strategies import Strategy, TwoLevelStrategy
 
 if TYPE_CHECKING:
@@ -84,13 +90,16 @@ STRIDES = 80
 
 @dataclass(frozen=True, eq=False)
 class Polish:
-    """A descent of the projected gradient within another search.
-
-    An optimal strategy needs two levels only, but many rows. With few rows, values between the levels lower
-    the objective, because such a row replaces several two-level rows.
-    """
+    """A descent of the projected gradient within another search."""
 
     point: Point
+
+    @staticmethod
+    def begun(problem: Problem, rows: TwoLevelStrategy | None, outputs: int, seed: int) -> Polish:
+        """Return the start of a descent with `outputs` rows: from `rows`, repeated as needed, or random if None."""
+        start = None if rows is None else rows.dense()
+        gradient = ProjectedGradient(outputs=outputs, seed=seed, start=start)
+        return Polish(gradient.begin(problem, 0, None))
 
     @property
     def objective(self) -> float:
@@ -102,33 +111,25 @@ class Polish:
         """Whether even the shortest step along the gradient was refused."""
         return self.point.stuck
 
+    def renewed(self, problem: Problem, seed: int, start: int) -> Polish:
+        """Return the start of a descent from this matrix, its lightest rows replaced by undervalued ones."""
+        rng, F = np.random.default_rng([seed, start]), centred_factor(problem.gram)
+        Q, z = np.asarray(self.point.Q), np.asarray(self.point.z)
+        rows = repriced_rows(Q, z, F, ratio(problem.epsilon), rng)
+        return Polish(ProjectedGradient().begin_at(problem, *rows))
 
-def descent(problem: Problem, rows: TwoLevelStrategy | None, outputs: int, seed: int) -> Polish:
-    """Return the start of a descent with `outputs` rows: from `rows`, repeated as needed, or random if None."""
-    gradient = ProjectedGradient(outputs=outputs, seed=seed)
-    if rows is not None:
-        gradient = replace(gradient, start=rows.dense())
-    return Polish(gradient.begin(problem, 0, None))
+    def advanced(self, problem: Problem) -> Polish:
+        """Return the descent after `STRIDE` more gradient steps, or fewer if it is stuck or out of time."""
+        point = self.point
+        for _ in range(STRIDE):
+            point = ProjectedGradient().advance(problem, point)
+            if point.stuck or deadline().over:
+                break
+        return Polish(point)
 
+    def settled(self, rounds: Limits) -> None:
+        """Return None, as nothing follows a polish."""
 
-def renewed(problem: Problem, best: Polish, seed: int, start: int) -> Polish:
-    """Return the start of a descent from the matrix of `best`, its lightest rows replaced by undervalued ones."""
-    point, F = best.point, centred_factor(problem.gram)
-    rng, E = np.random.default_rng([seed, start]), ratio(problem.epsilon)
-    R, z = repriced_rows(np.asarray(point.Q), np.asarray(point.z), F, E, rng)
-    return replace(best, point=ProjectedGradient().begin_at(problem, R, z))
-
-
-def descended(problem: Problem, state: Polish) -> Polish:
-    """Return the descent after `STRIDE` more gradient steps, or fewer if it is stuck or out of time."""
-    point = state.point
-    for _ in range(STRIDE):
-        point = ProjectedGradient().advance(problem, point)
-        if point.stuck or deadline().over:
-            break
-    return replace(state, point=point)
-
-
-def reached(problem: Problem, state: Polish) -> Strategy:
-    """Return the strategy at the current point of a descent, projected so that it is exactly feasible."""
-    return ProjectedGradient().finish(problem, state.point)
+    def strategy(self, problem: Problem, most: int | None) -> Strategy:
+        """Return the strategy at the current point, projected so that it is exactly feasible."""
+        return ProjectedGradient().finish(problem, self.point)

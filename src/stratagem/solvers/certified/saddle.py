@@ -11,8 +11,7 @@ from stratagem.estimators import estimator
 from stratagem.math.privacy import uniform
 from stratagem.problem import Average, Minimax, Problem
 from stratagem.solvers.certified.certified import Certified
-from stratagem.solvers.certified.design import ColumnGenerationState
-from stratagem.solvers.certified.polish import Polish
+from stratagem.solvers.certified.column_generation import ColumnGenerationState
 from stratagem.solvers.solver import Algorithm, Limits, stalled
 from stratagem.strategies import Strategy, TwoLevelStrategy
 from stratagem.strategies.two_level import mixture
@@ -67,16 +66,15 @@ class Saddle(Algorithm):
 
     def begin(self, problem: Problem, start: int, best: Any) -> SaddleState:
         even = self._case(None)
-        return self._average(problem, even, _round(self.inner.begin(even, start, None)), None)
+        return self._average(problem, even, self.inner.columns(even), None)
 
     def advance(self, problem: Problem, state: SaddleState) -> SaddleState:
         """Return the state after one more round: on the uniform mixture until it is solved, then on a new mixture."""
         case = self._case(state.mixture)
         if state.mixture is None or state.best is None:
-            return self._average(problem, case, _round(self.inner.advance(case, state.round)), state)
-        answer = _round(self.inner.advance(case, self.inner.retarget(case, state.round)))
-        strategy = self.inner.finish(case, answer)
-        given = self._answer(strategy, case.prior)
+            return self._average(problem, case, state.round.advanced(case), state)
+        answer = self.inner.retarget(case, state.round).advanced(case)
+        given = self._answer(answer.strategy(case, self.inner.outputs), case.prior)
         best = state.best.against(Play(state.mixture, given.variances, state.best.rate))
         found = self._between(state.found, given).unless(given.unless(state.found))
         trace, ratios = (*state.trace, found.value), (*state.ratios, found.value / best.mean)
@@ -88,7 +86,7 @@ class Saddle(Algorithm):
     def finish(self, problem: Problem, state: SaddleState) -> Strategy:
         return state.found.strategy
 
-    def _answer(self, strategy: Strategy, prior: np.ndarray | None) -> PriorAnswer:
+    def _answer(self, strategy: TwoLevelStrategy, prior: np.ndarray | None) -> PriorAnswer:
         """Return a strategy with its variances (k,) under the reconstruction for `prior`."""
         variances = self.minimax.variances(estimator(strategy, prior))
         return PriorAnswer(strategy, prior, variances, self.minimax.largest(variances))
@@ -102,12 +100,10 @@ class Saddle(Algorithm):
         """
         shares = np.linspace(0, 1, SHARES)
         largest = [((1 - share) * one.variances + share * two.variances).max() for share in shares]
-        share, first, second = float(shares[np.argmin(largest)]), one.strategy, two.strategy
-        if not (
-            0 < share < 1 and isinstance(first, TwoLevelStrategy) and isinstance(second, TwoLevelStrategy)
-        ):
+        share = float(shares[np.argmin(largest)])
+        if not 0 < share < 1:
             return one
-        strategy = mixture(first, second, share)
+        strategy = mixture(one.strategy, two.strategy, share)
         few = strategy.outputs <= self.inner.rows(strategy.domain_size)
         return self._answer(strategy, two.prior) if few else one
 
@@ -119,8 +115,7 @@ class Saddle(Algorithm):
         self, problem: Problem, case: Problem, answer: ColumnGenerationState, last: SaddleState | None
     ) -> SaddleState:
         """Return the state after a round on the uniform mixture, with the next mixture once the rounds have ended."""
-        strategy = self.inner.finish(case, answer)
-        given = self._answer(strategy, case.prior)
+        given = self._answer(answer.strategy(case, self.inner.outputs), case.prior)
         found = given.unless(last and last.found)
         trace = (*(last.trace if last else ()), answer.objective)
         if not (stalled(list(trace), self.inner.limits) or len(trace) > self.inner.max_steps):
@@ -134,12 +129,6 @@ class Saddle(Algorithm):
 def _idle(trace: tuple[float, ...], moves: int, tolerance: float) -> bool:
     """Return whether the last `moves` entries of a trace together fell by less than the share `tolerance`."""
     return len(trace) > moves and trace[-1] > (1 - tolerance) * trace[-1 - moves]
-
-
-def _round(state: ColumnGenerationState | Polish) -> ColumnGenerationState:
-    """Return `state`, which must be a state of column generation: the inner solver must not polish."""
-    assert isinstance(state, ColumnGenerationState), "the inner solver must not polish"
-    return state
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +165,7 @@ class Play:
 class PriorAnswer:
     """A strategy and its variances with the reconstruction that is optimal for a prior."""
 
-    strategy: Strategy
+    strategy: TwoLevelStrategy
     prior: np.ndarray | None
     variances: np.ndarray
     """The variances per user (k,)."""

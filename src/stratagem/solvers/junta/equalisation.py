@@ -78,8 +78,9 @@ def equalised(pool: Pool, weights: np.ndarray, seconds: float, rng: np.random.Ge
     room = max(FEWEST, min(PATTERNS // many, CELLS // cells))
     affordable = RATE * np.clip(seconds, *SECONDS) / (cells + PATTERN * many)
     count = int(np.clip(affordable, FEWEST, room))
-    made = [table.solved(rng) or table for table in solved] + others
-    return [table.drawn(count, room, rng) if isinstance(table, _Table) else table for table in made]
+    made = [table.solved(rng) for table in solved] + [None for _ in others]
+    pairs = zip(solved + others, made, strict=True)
+    return [found or table.drawn(count, room, rng) for table, found in pairs]
 
 
 def _affordable(tables: list[_Table]) -> list[_Table]:

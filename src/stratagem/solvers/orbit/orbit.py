@@ -58,6 +58,12 @@ class OrbitMixture:
     """The strategy of all translates of the patterns with positive weight; None before the first patterns."""
     stuck: bool = False
 
+    @property
+    def accuracy(self) -> Accuracy:
+        """The exact accuracy of the strategy."""
+        assert self.strategy is not None
+        return evaluate(self.target.workload, self.strategy)
+
 
 def _strategy(target: CycleTarget, patterns: Sequence[Pattern], weights: np.ndarray) -> OrbitStrategy:
     """Return the strategy of all translates of the patterns with positive weight."""
@@ -142,13 +148,10 @@ class Orbit(Algorithm):
             ValueError: for a domain of one cell or more than 2^22.
         """
         problem = Average(workload=workload, epsilon=epsilon)
-        found = search(self, problem, on_step, lower_bound)
-        if found.best is None:
+        best: Any = search(self, problem, on_step, lower_bound).best
+        if best is None:
             raise KeyboardInterrupt
-        strategy = self.finish(problem, found.best)
-        if isinstance(found.best, Flat):
-            return strategy, found.best.accuracy
-        return strategy, evaluate(workload, strategy)
+        return best.strategy, best.accuracy
 
     def begin(self, problem: Problem, start: int, best: Any) -> OrbitMixture | Flat:
         """Return the state with the first batch of patterns, or the final state for a large histogram.

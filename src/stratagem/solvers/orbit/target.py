@@ -114,6 +114,11 @@ def best_size(cells: int, ratio: float) -> int:
     return int(around[energy.argmax()])
 
 
+def is_prefix(workload: Workload) -> bool:
+    """Return whether queries are all prefixes, weighted or not."""
+    return isinstance(unweighted(workload)[1], Prefix)
+
+
 STRETCH, SLOPE = 0.28, 0.54
 """The cycle for prefixes is longer than the domain by the share min(STRETCH, SLOPE (1 + E)^(-1/2)). On a shorter
 cycle the two ends of the domain are neighbours. On a longer one translates differ more in the number of their
@@ -143,7 +148,7 @@ class CycleTarget:
     @cached_property
     def windowed(self) -> bool:
         """Whether the domain is a window of a longer cycle, as for prefixes, whose two ends must not be neighbours."""
-        return isinstance(unweighted(self.workload)[1], Prefix)
+        return is_prefix(self.workload)
 
     @cached_property
     def cycles(self) -> tuple[int, ...]:
