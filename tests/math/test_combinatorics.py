@@ -5,8 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from stratagem.math.block_design import block_design
-from stratagem.math.difference_family import difference_family, groups, random_subsets, subtraction
+from stratagem.math.block_design import block_design, difference_family, groups, random_subsets, subtraction
 from stratagem.math.galois import (
     affine_hyperplanes,
     divisors,

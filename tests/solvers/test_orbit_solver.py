@@ -8,8 +8,8 @@ import pytest
 
 import stratagem as st
 from stratagem.estimators import evaluate
-from stratagem.math.block_design import cyclotomic_index, is_prime, primitive_root
 from stratagem.math.deadline import within
+from stratagem.math.galois import cyclotomic_index, is_prime, primitive_root
 from stratagem.math.linalg import centred_factor
 from stratagem.solvers.orbit.flat import flat_orbit
 from stratagem.solvers.orbit.target import CycleTarget, Shaping, best_size

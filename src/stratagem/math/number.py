@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import sys
+from collections.abc import Callable
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -181,6 +182,13 @@ def ratio(value: float | None, least: float) -> float | None:
     if value is None or (least == 0 and value > 0):
         return None
     return value / least if least > 0 else 1.0
+
+
+def root(function: Callable[[float], float], low: float, high: float, **tolerances: float) -> float:
+    """Return where a function changes its sign between two numbers, by Brent's method up to SciPy's tolerances."""
+    from scipy.optimize import root_scalar  # half a second, which those who run a mechanism need not wait
+
+    return float(root_scalar(function, bracket=(low, high), method="brentq", **tolerances).root)
 
 
 def whole(value: object) -> int | None:

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import log_ndtr
 
-from stratagem.math import privacy
-from stratagem.math.number import count_text, real, upper
+from stratagem.math.number import count_text, real, root, upper
 
 MINIMUM, MAXIMUM = 1e-6, 300.0
 """Smallest and largest epsilon. Below the smallest, rounding outweighs exp(epsilon) - 1; above the largest,
@@ -145,8 +145,6 @@ def gaussian_delta(epsilon: float, noise: float) -> float:
     Reference:
         Balle, Wang, "Improving the Gaussian mechanism for differential privacy", ICML 2018, Theorem 8.
     """
-    from scipy.special import log_ndtr
-
     near = float(log_ndtr(0.5 / noise - epsilon * noise))
     far = epsilon + float(log_ndtr(-0.5 / noise - epsilon * noise))
     return math.exp(near) * -math.expm1(min(0.0, far - near))
@@ -154,17 +152,12 @@ def gaussian_delta(epsilon: float, noise: float) -> float:
 
 def gaussian_epsilon(noise: float, delta: float) -> float:
     """Return the least epsilon that goes with delta for normal noise of sigma/Delta times the sensitivity."""
-    from scipy.optimize import root_scalar
-
     if gaussian_delta(0.0, noise) <= delta:
         return 0.0
     high = 1.0
     while gaussian_delta(high, noise) > delta:
         high *= 2
-    found = root_scalar(
-        lambda epsilon: gaussian_delta(epsilon, noise) - delta, bracket=(0.0, high), xtol=1e-18, rtol=1e-14
-    )
-    return float(found.root)
+    return root(lambda epsilon: gaussian_delta(epsilon, noise) - delta, 0.0, high, xtol=1e-18, rtol=1e-14)
 
 
 def gaussian_noise(epsilon: float, delta: float) -> float:
@@ -173,9 +166,7 @@ def gaussian_noise(epsilon: float, delta: float) -> float:
     Raises:
         ValueError: unless epsilon is a budget and 0 < delta < 1.
     """
-    from scipy.optimize import root_scalar
-
-    epsilon = privacy.check(epsilon)
+    epsilon = check(epsilon)
     check_delta(delta)
     low, high = 1.0, 1.0
     while gaussian_delta(epsilon, low) <= delta:
@@ -184,8 +175,7 @@ def gaussian_noise(epsilon: float, delta: float) -> float:
         high *= 2
     if low == high:
         return high
-    found = root_scalar(lambda noise: gaussian_delta(epsilon, noise) - delta, bracket=(low, high), rtol=1e-14)
-    return float(found.root) * SAFE
+    return root(lambda noise: gaussian_delta(epsilon, noise) - delta, low, high, rtol=1e-14) * SAFE
 
 
 def check_delta(delta: float) -> None:

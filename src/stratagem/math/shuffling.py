@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stratagem.math.number import integer, upper, users_text
+from stratagem.math.number import integer, root, upper, users_text
 from stratagem.math.privacy import check_delta
 
 USERS = 10**15
@@ -132,8 +132,6 @@ class PrivacyBlanket:
         >>> round(PrivacyBlanket.worst(1.0).epsilon(1e-6, 10_000), 4)
         0.0432
         """
-        from scipy.optimize import root_scalar
-
         check_delta(delta)
         users = _checked(users)
         if self.delta(0.0, users) <= delta:
@@ -152,8 +150,7 @@ class PrivacyBlanket:
         high = min(high, most)
         if above(high) < 0:  # only as far as rounding goes, for no user needs others for this epsilon
             return most
-        bracket = (0.0, high)
-        found = float(root_scalar(above, bracket=bracket, method="brentq", rtol=1e-5, xtol=1e-6 * high).root)
+        found = root(above, 0.0, high, rtol=1e-5, xtol=1e-6 * high)
         while found < most and self.delta(found, users) > delta:
             found *= 1 + 2e-5
         return min(found, most)

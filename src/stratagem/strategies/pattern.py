@@ -10,7 +10,7 @@ import numpy as np
 from scipy.fft import ifftn
 
 from stratagem.io.screen import brief
-from stratagem.math.block_design import orbits, powers
+from stratagem.math.galois import orbits, powers
 from stratagem.math.transform import fftn
 
 

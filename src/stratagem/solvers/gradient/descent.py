@@ -7,10 +7,20 @@ from typing import Any, NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 
-from stratagem.solvers.gradient.loss import Evaluation, evaluate, gradient, reweigh
-from stratagem.solvers.gradient.projection import Method, feasible_thresholds, force, project_with_multiplier
+from stratagem.math.computing import working_in
+from stratagem.math.privacy import ratio
+from stratagem.solvers.gradient.loss import Evaluation, evaluate, gradient, merged, reweigh
+from stratagem.solvers.gradient.projection import (
+    Method,
+    feasible_thresholds,
+    force,
+    project,
+    project_with_multiplier,
+)
+from stratagem.strategies import MatrixStrategy
 
 DECREASE = 1e-4
 """Armijo constant: a step must gain this share of ||Q' - Q||_F^2 / step."""
@@ -182,3 +192,18 @@ def reweighed(point: Point) -> Point:
         due=point.steps + wait,
         wait=wait,
     )
+
+
+def as_strategy(Q: np.ndarray, z: np.ndarray, epsilon: float) -> MatrixStrategy:
+    """Return the strategy nearest to Q (m x n) with rows in [z, E z], proportional rows merged.
+
+    Guarantee:
+        Measured epsilon at most `epsilon` and columns that sum to one within 1e-12: the projection works
+        with a ratio 1e-14 below exp(epsilon), and the last normalisation moves entries by a few 1e-16.
+    """
+    with working_in("float64"):
+        E = jnp.asarray(ratio(epsilon))
+        thresholds = feasible_thresholds(jnp.asarray(z, dtype=float), E)
+        Q = np.asarray(project(jnp.asarray(Q, dtype=float), thresholds, E))
+    Q = merged(Q)
+    return MatrixStrategy(Q / Q.sum(axis=0))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from stratagem.math.computing import Precision, working_in
+from stratagem.math.computing import Precision, jax, working_in
 from stratagem.math.privacy import ratio
 from stratagem.problem import Problem
 from stratagem.solvers.solver import Algorithm, Limits, check_limits, check_whole
@@ -18,6 +18,11 @@ from stratagem.strategies import MatrixStrategy
 if TYPE_CHECKING:
     from stratagem.solvers.gradient.descent import Point
     from stratagem.solvers.gradient.projection import Method
+
+RENEWED = 0.25
+"""Share of the rows that a restart replaces by random ones."""
+NOISE = 1e-2
+"""Relative noise on the entries of a warm start, enough to leave a symmetric saddle point."""
 
 
 @dataclass(frozen=True)
@@ -88,8 +93,6 @@ class ProjectedGradient(Algorithm):
         The matrix is the warm start with noise, a random one, or the best so far with its lightest rows
         replaced.
         """
-        from stratagem.solvers.gradient.loss import renewed_rows, spread_rows
-
         rng = np.random.default_rng([self.seed, start])
         E, n = ratio(problem.epsilon), problem.workload.domain_size
         m = self.outputs or 4 * n
@@ -103,29 +106,62 @@ class ProjectedGradient(Algorithm):
 
     def begin_at(self, problem: Problem, R: np.ndarray, z: np.ndarray) -> Point:
         """Return the feasible point that a matrix R (m x n) with thresholds z (m,) is projected to."""
-        import jax.numpy as jnp
-
-        from stratagem.solvers.gradient.descent import begin
-
         with working_in(self.precision):
             numbers = (R, z, regularised_factor(problem.gram, self.precision), ratio(problem.epsilon))
-            arrays = (jnp.asarray(number, dtype=self.precision) for number in numbers)
-            return begin(*arrays, self.momentum, self.projection)
+            arrays = (jax().numpy.asarray(number, dtype=self.precision) for number in numbers)
+            return _compiled().begin(*arrays, self.momentum, self.projection)
 
     def advance(self, problem: Problem, state: Point) -> Point:
         """Return the point after one step of the line search, with the rows reweighed if that is due or it is stuck."""
-        from stratagem.solvers.gradient.descent import advance, reweighed
-
         with working_in(self.precision):
-            state = advance(state, self.momentum, self.projection)
+            state = _compiled().advance(state, self.momentum, self.projection)
             if state.stuck or int(state.steps) >= int(state.due):
-                state = reweighed(state)
+                state = _compiled().reweighed(state)
             return state
 
     def finish(self, problem: Problem, state: Point) -> MatrixStrategy:
-        from stratagem.solvers.gradient.loss import as_strategy
+        return _compiled().as_strategy(np.asarray(state.Q), np.asarray(state.z), problem.epsilon)
 
-        return as_strategy(np.asarray(state.Q), np.asarray(state.z), problem.epsilon)
+
+def _compiled() -> Any:
+    """Return the module of compiled steps, which loads JAX."""
+    from stratagem.solvers.gradient import descent
+
+    return descent
+
+
+def spread_rows(
+    strategy: MatrixStrategy, outputs: int, E: float, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return a start (R, z) near a strategy: its rows repeated to `outputs`, with a little noise.
+
+    The heaviest rows have one copy more where the numbers do not divide. z is the geometric mean of the
+    thresholds max/E and min that the rows allow.
+    """
+    rows = strategy.matrix[strategy.row_sums > 0]
+    copies, rest = divmod(max(outputs, len(rows)), len(rows))
+    copies = np.full(len(rows), copies)
+    copies[np.argsort(-rows.sum(axis=1))[:rest]] += 1
+    rows = np.repeat(rows / copies[:, None], copies, axis=0)
+    z = np.sqrt(rows.max(axis=1) / E * np.maximum(rows.min(axis=1), rows.max(axis=1) / E))
+    return rows * (1 + NOISE * rng.standard_normal(rows.shape)), z
+
+
+def renewed_rows(
+    Q: np.ndarray, z: np.ndarray, E: float, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return a start (R, z) near Q with its lightest rows replaced by random rows of ordinary weight.
+
+    A search that has converged to two-level rows rarely changes them any more; random rows let it find
+    others.
+    """
+    d = Q.sum(axis=1)
+    light = np.argsort(d)[: max(1, int(RENEWED * len(d)), int((d < 1e-3 * d.mean()).sum()))]
+    R, z = np.array(Q, dtype=float), np.array(z, dtype=float)
+    z[light] = 0.5 * z.mean() * rng.random(len(light))
+    R[light] = z[light, None] * (1 + (E - 1) * rng.random((len(light), Q.shape[1])))
+    total = R.sum(axis=0).mean()
+    return R / total, z / total
 
 
 def regularised_factor(V: np.ndarray, precision: Precision) -> np.ndarray:

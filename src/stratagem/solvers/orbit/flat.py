@@ -11,7 +11,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from stratagem.estimators.translation.score import EvenScores
-from stratagem.math.block_design import (
+from stratagem.math.galois import (
     cyclotomic_index,
     is_prime,
     largest_order,
