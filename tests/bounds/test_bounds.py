@@ -112,10 +112,11 @@ def test_the_total_costs_exactly_n():
 
 
 def test_weighted_is_at_least_closed_and_stopping_early_stays_valid():
-    from stratagem.bounds import weighted
+    from stratagem.bounds import Case
+    from stratagem.bounds.duals import weighted_dual
 
     workload = st.prefix(16)
-    values = [weighted(workload, 2.0, max_steps=k) for k in (1, 3, 60)]
+    values = [weighted_dual(Case(workload, 2.0), k).value for k in (1, 3, 60)]
     assert values == sorted(values)
     assert values[0] >= st.lower_bounds(workload, 2.0)["closed"].value * (1 - 1e-12)
 

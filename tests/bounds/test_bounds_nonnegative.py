@@ -11,7 +11,7 @@ import pytest
 
 import stratagem as st
 from optimum import optimum
-from stratagem.bounds import exact, lower_bounds, tighten
+from stratagem.bounds import Case, exact, lower_bounds, tighten
 from stratagem.bounds.generation import Generation, first_proof, single_proof
 from stratagem.bounds.nonnegative import Ascent, nonnegative
 from stratagem.bounds.proof import Proof, groups
@@ -84,7 +84,7 @@ def test_randomised_response_proves_itself_optimal_at_large_epsilon(monkeypatch)
     """With only single types listed: the reward for two types together, b of `Proof`, is what allows it."""
     workload = st.explicit(np.random.default_rng(1).standard_normal((9, 12)))
     monkeypatch.setattr("stratagem.bounds.proof.listed_size", lambda n: 1)
-    start = first_proof(workload, 6.0, None)
+    start = first_proof(Case(workload, 6.0))
     proof = single_proof(start)
     response = st.evaluate(workload, st.published.randomised_response(12, 6.0)).objective
     assert (proof.avoided < 0).any()
@@ -204,12 +204,12 @@ def test_the_scale_of_a_proof_does_not_drift_where_the_gram_matrix_has_low_rank(
 @pytest.mark.exhaustive
 def test_the_search_stops_where_it_is_told():
     workload = st.prefix(32)
-    start = Ascent.of(workload, 4.0).best.value
+    start = Ascent.of(Case(workload, 4.0)).best.value
     whole = nonnegative(workload, 4.0).value
     assert start <= nonnegative(workload, 4.0, seconds=0.0).value < whole
     assert nonnegative(workload, 4.0, enough=start).value < whole
     seen = []
-    search = Ascent.of(workload, 4.0)
+    search = Ascent.of(Case(workload, 4.0))
     search.run(stop=lambda bound: seen.append(bound) or len(seen) == 2)
     assert len(seen) == 2
     assert seen[0] <= seen[1] == search.best.value
@@ -263,7 +263,7 @@ def test_what_an_interruption_leaves_is_kept(monkeypatch):
 )
 def test_a_start_at_which_all_entries_are_equal_is_left(make):
     """The search once stayed there: the width that smooths the largest entries was rounding, and so was the slope."""
-    search = Ascent.of(make(128), 4.0)
+    search = Ascent.of(Case(make(128), 4.0))
     start = search.best.value
     search.run(stop=lambda value: value > 1.1 * start)
     assert search.best.value > 1.1 * start

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from stratagem.bounds import sdp, tighten
+from stratagem.bounds import Case, sdp, tighten
 from stratagem.bounds.exact import exact, solve
 from stratagem.bounds.generation import covered, first_proof, of_matrix
 from stratagem.bounds.nonnegative import nonnegative
@@ -63,7 +63,7 @@ def test_exact_is_the_optimum_under_a_prior_and_the_wrong_prior_is_refuted():
         n, V = workload.domain_size, workload.gram()
         if np.linalg.matrix_rank(V) < n:
             continue
-        optimal = solve(1 + (math.exp(epsilon) - 1) * all_patterns(n)[1:-1], V, 1e-8, prior=p)
+        optimal = solve(1 + (math.exp(epsilon) - 1) * all_patterns(n)[1:-1], V, 1e-8, h=n * p)
         objective = float(np.trace(np.linalg.solve(optimal.information, V)))
         assert exact(workload, epsilon, prior=p) <= objective * (1 + 1e-8)
         assert exact(workload, epsilon, prior=p) * 1.001 > objective
@@ -77,7 +77,7 @@ def test_random_proofs_are_valid_once_prices_cover_what_patterns_lack():
     for i in range(CASES):
         workload, epsilon, p, rng = draw(i)
         n, optimum = workload.domain_size, exact(workload, epsilon, prior=p) * (1 + 1e-6)
-        start = first_proof(workload, epsilon, p)
+        start = first_proof(Case(workload, epsilon, p))
         for _ in range(10):
             B = rng.standard_normal((n, int(rng.integers(1, n + 1))))
             if rng.random() < 0.7:

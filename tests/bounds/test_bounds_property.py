@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from stratagem.bounds import RULES, Bound, Bounds, sdp, tighten
+from stratagem.bounds import RULES, Bound, Bounds, Case, sdp, tighten
 from stratagem.bounds.exact import exact, solve
 from stratagem.bounds.generation import between, covered, first_proof, of_matrix
 from stratagem.bounds.nonnegative import nonnegative
@@ -148,7 +148,7 @@ def weighted_value(V, gamma, kappa):
 
 def test_mixtures_of_proofs_are_valid():
     rng, n, workload = np.random.default_rng(4), 6, st.prefix(6)
-    start, optimum = first_proof(workload, 1.5, None), exact(workload, 1.5) * (1 + 1e-6)
+    start, optimum = first_proof(Case(workload, 1.5)), exact(workload, 1.5) * (1 + 1e-6)
     for _ in range(50):
         pair = []
         for _ in range(2):

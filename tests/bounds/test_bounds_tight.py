@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from stratagem.bounds import exact, lower_bounds, sdp
+from stratagem.bounds import Case, exact, lower_bounds, sdp
 from stratagem.bounds.exact import Relaxed, lacking
 from stratagem.bounds.generation import Generation
 from stratagem.bounds.nonnegative import nonnegative
@@ -98,7 +98,7 @@ def normal(n):
 def test_where_all_patterns_are_listed_the_bound_meets_a_strategy(make, n, epsilon, unequal):
     """The strategy has the patterns that the bound was found with: L of the one and the bound of the other agree."""
     prior = np.random.default_rng(n).dirichlet(np.full(n, 0.7)) if unequal else None
-    search = Generation.of(make(n), epsilon, prior)
+    search = Generation.of(Case(make(n), epsilon, prior))
     search.run(seconds=20.0)
     assert search.best.value <= search.objective <= search.best.value * (1 + 2e-3)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from stratagem.bounds import Bounds, lower_bounds, tighten
+from stratagem.bounds import Bounds, Case, lower_bounds, tighten
 from stratagem.bounds.exact import ExactDual
 from stratagem.bounds.generation import Generation
 
@@ -82,7 +82,7 @@ def test_rounds_before_a_singular_matrix_count(monkeypatch):
         return solved(*given)
 
     monkeypatch.setattr(Generation, "_solved", singular_later)
-    search = Generation.of(st.prefix(18), 3.0)
+    search = Generation.of(Case(st.prefix(18), 3.0))
     start = search.best.value
     search.run()
     assert len(calls) == 3

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import stratagem as st
+from stratagem.bounds import Case
 from stratagem.bounds.duals import linear_dual
 from stratagem.bounds.exact import exact
 
@@ -59,12 +60,12 @@ def test_answers_to_four_queries_agree_with_all_patterns(seed, monkeypatch):
     rng = np.random.default_rng(seed)
     W, epsilon = st.explicit(rng.standard_normal((4 + seed % 2, 8))), math.exp(rng.uniform(-1, 1.4))
     prior = rng.dirichlet(np.full(8, 2.0)) if seed % 3 else None
-    truth, found = exact(W, epsilon, prior=prior), linear_dual(W, epsilon, prior)
+    truth, found = exact(W, epsilon, prior=prior), linear_dual(Case(W, epsilon, prior))
     assert found is not None
     assert truth * (1 - 3e-3) <= found.value <= truth * (1 + 1e-6)
 
 
 def test_few_types_are_left_to_the_search_among_all_patterns():
-    assert linear_dual(scores(5, 12), 1.0) is None
-    assert linear_dual(scores(4, 12), 1.0) is not None
-    assert linear_dual(scores(7, 13), 1.0) is None
+    assert linear_dual(Case(scores(5, 12), 1.0)) is None
+    assert linear_dual(Case(scores(4, 12), 1.0)) is not None
+    assert linear_dual(Case(scores(7, 13), 1.0)) is None

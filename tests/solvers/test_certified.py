@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from stratagem.bounds import lower_bounds, weighted
+from stratagem.bounds import Case, lower_bounds
 from stratagem.bounds.duals import weighted_dual
 from stratagem.bounds.proof import all_patterns
 from stratagem.estimators import estimator
@@ -174,8 +174,8 @@ def test_too_few_outputs_are_refused():
 
 
 def test_the_dual_carries_the_bound():
-    dual = weighted_dual(st.prefix(12), 1.0)
-    assert dual.value == weighted(st.prefix(12), 1.0)
+    dual = weighted_dual(Case(st.prefix(12), 1.0))
+    assert dual.value == lower_bounds(st.prefix(12), 1.0)["weighted"].value
     assert (dual.gamma > 0).all()
     np.testing.assert_allclose(dual.information.sum(axis=0), 0, atol=1e-9)
 
@@ -184,7 +184,7 @@ def test_patterns():
     assert len(all_patterns(5)[1:-1]) == 30
     assert len(distinct(all_patterns(5)[1:-1])) == 30
     assert len(distinct(all_patterns(5)[1:-1], all_patterns(5)[1:-1][:7])) == 23
-    rng, target = np.random.default_rng(0), weighted_dual(st.prefix(40), 1.0)
+    rng, target = np.random.default_rng(0), weighted_dual(Case(st.prefix(40), 1.0))
     sizes = gaussian_patterns(target, np.eye(40), np.e, 500, rng).sum(axis=1)
     assert abs(sizes.mean() - 40 / (1 + np.e)) < 2
     for pattern in juntas((2, 3, 2, 2), np.e, 20, rng, most=2):

@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 from scipy.sparse import coo_array, hstack, identity, kron, vstack
 
 import stratagem as st
-from stratagem.bounds import Duals, linear
+from stratagem.bounds import Case, Duals
 from stratagem.bounds.duals import GROUPS, SEVERAL, grouped, linear_dual
 from stratagem.bounds.exact import exact
 from stratagem.math.answer_pricing import ceiling, climbed, peaks
@@ -149,7 +149,7 @@ OTHERS = {
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_other_queries_are_refused(name):
-    assert linear(OTHERS[name], 1.0) is None
+    assert linear_dual(Case(OTHERS[name], 1.0)) is None
     with pytest.raises(ValueError, match=r"FewQueries was given .* use st.Auto\(\) or st.Certified\(\)"):
         search(st.solvers.FewQueries(), Average(workload=OTHERS[name], epsilon=1.0))
 
@@ -180,8 +180,8 @@ def test_dual_solutions_are_computed_once(monkeypatch):
     centred = st.explicit(evenly(16).rows - evenly(16).rows.mean())  # no mean that would be taken out first
     solution = st.optimise(centred, 1.0)
     assert len(calls) == 1
-    assert solution.bounds["linear"].value == linear(centred, 1.0)
-    assert Duals(evenly(GROUPS + 9), 1.0).linear.value > 0
+    assert solution.bounds["linear"].value == linear_dual(Case(centred, 1.0)).value
+    assert Duals(Case(evenly(GROUPS + 9), 1.0)).linear.value > 0
 
 
 def several(seed):

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from stratagem.bounds.bound import Bound, Bounds
+from stratagem.bounds.case import Case
 from stratagem.bounds.delsarte import DELSARTE, delsarte
-from stratagem.bounds.duals import LINEAR, WEIGHTED, Duals, linear, weighed, weighted
+from stratagem.bounds.duals import LINEAR, WEIGHTED, Duals, weighed
 from stratagem.bounds.exact import EXACT, EXACT_LIMIT, RELAXED_LIMIT, SDP, exact, sdp
 from stratagem.bounds.formulas import (
     CLOSED,
@@ -33,7 +34,7 @@ from stratagem.bounds.proof import NONNEGATIVE, WHOLE, Proof
 from stratagem.math.computing import on_one_core
 from stratagem.math.deadline import deadline, granted, within
 from stratagem.math.privacy import check, check_prior
-from stratagem.workloads import DomainLike, Workload
+from stratagem.workloads import DomainLike
 from stratagem.workloads.centring import outweighed
 from stratagem.workloads.given import WorkloadLike, workload_of
 from stratagem.workloads.ranges import Line, line
@@ -48,12 +49,12 @@ __all__ = [
     "RULES",
     "Bound",
     "Bounds",
+    "Case",
     "Duals",
     "closed",
     "delsarte",
     "exact",
     "integer",
-    "linear",
     "lower_bounds",
     "noiseless",
     "sdp",
@@ -61,7 +62,6 @@ __all__ = [
     "svd",
     "tighten",
     "weighed",
-    "weighted",
 ]
 
 PATTERN_SIZE, QUICK = 2.5, 1.0
@@ -115,27 +115,32 @@ def lower_bounds(
         >>> round(lower_bounds(st.histogram(8), 1.0).best, 3)
         181.891
     """
-    workload = workload_of(workload, domain)
-    epsilon, n = check(epsilon), workload.domain.size
-    p = None if prior is None else check_prior(prior, n)
-    with within(granted(seconds)), on_one_core(n):
-        apart = outweighed(workload, p)
+    case = _case(workload, epsilon, prior, domain)
+    with within(granted(seconds)), on_one_core(case.n):
+        apart = outweighed(case.workload, case.prior)
         if apart is not None and apart.far:
-            return _quick_bounds(apart.rest, epsilon, p, None).above(apart.known, far=True)
-        return _quick_bounds(workload, epsilon, p, duals)
+            return _quick_bounds(Duals(replace(case, workload=apart.rest))).above(apart.known, far=True)
+        return _quick_bounds(duals or Duals(case))
 
 
-def _quick_bounds(workload: Workload, epsilon: float, p: np.ndarray | None, duals: Duals | None) -> Bounds:
-    n, bounds = workload.domain.size, _of_all_sizes(workload, epsilon, p)
-    bounds = bounds.having(*Bound.of(NOISELESS, safe(noiseless(workload, p), epsilon)))
+def _case(workload: WorkloadLike, epsilon: float, prior: ArrayLike | None, domain: DomainLike | None) -> Case:
+    """Return what was asked about in checked numbers."""
+    workload = workload_of(workload, domain)
+    return Case(workload, epsilon, None if prior is None else check_prior(prior, workload.domain.size))
+
+
+def _quick_bounds(duals: Duals) -> Bounds:
+    """Return every bound that takes a second or less."""
+    case = duals.case
+    n, bounds = case.n, _of_all_sizes(case)
+    bounds = bounds.having(*Bound.of(NOISELESS, case.safe(noiseless(case.workload, case.prior))))
     if deadline().over:
         return bounds
-    duals = duals or Duals(workload, epsilon, p)
     optimum, known, single = duals.exact, duals.weighted, duals.linear
     few_patterns = (
-        n > EXACT_LIMIT and single is None and n <= WHOLE and n <= PATTERN_SIZE * (1 + math.exp(epsilon))
+        n > EXACT_LIMIT and single is None and n <= WHOLE and n <= PATTERN_SIZE * (1 + math.exp(case.epsilon))
     )
-    proof = attempted(lambda: _quick(workload, epsilon, p)) if few_patterns else None
+    proof = attempted(lambda: _quick(case)) if few_patterns else None
     return bounds.having(
         *Bound.of(WEIGHTED, None if known is None else known.value),
         *Bound.of(NONNEGATIVE, None if proof is None else proof.value, proof),
@@ -144,9 +149,9 @@ def _quick_bounds(workload: Workload, epsilon: float, p: np.ndarray | None, dual
     )
 
 
-def _quick(workload: Workload, epsilon: float, prior: np.ndarray | None) -> Proof:
+def _quick(case: Case) -> Proof:
     """Return the proof of the nonnegative bound that a search of one second finds."""
-    search = Generation.of(workload, epsilon, prior)
+    search = Generation.of(case)
     search.run(QUICK)
     return search.best
 
@@ -169,14 +174,14 @@ def spectral_bounds(spectrum: Spectrum, epsilon: float) -> Bounds:
     return bounds.having(*Bound.of(DELSARTE, None if found is None else safe(found, epsilon)))
 
 
-def _of_all_sizes(workload: Workload, epsilon: float, prior: np.ndarray | None) -> Bounds:
+def _of_all_sizes(case: Case) -> Bounds:
     """Return the bounds that need a spectrum or norms alone, on L(Q) where n can be counted."""
-    n, spectrum = workload.domain.size, workload.structure.spectrum if prior is None else None
+    workload, spectrum = case.workload, case.workload.structure.spectrum if case.prior is None else None
     if spectrum is not None:
-        shares = spectral_bounds(spectrum, epsilon)
+        shares = spectral_bounds(spectrum, case.epsilon)
     else:
-        shares = _by_norms(norms(workload, prior), n, epsilon)
-    if prior is not None:
+        shares = _by_norms(norms(workload, case.prior), case.n, case.epsilon)
+    if case.prior is not None:
         shares = Bounds((shares["closed"],))
     scaled = shares.mapped(lambda share: workload.scale * share)
     if not all(math.isfinite(one.value) for one in scaled):
@@ -244,14 +249,13 @@ def tighten(
         >>> quick.best < tighten(quick, st.prefix(32), 4.0, seconds=5).best
         True
     """
-    workload = workload_of(workload, domain)
-    p = None if prior is None else check_prior(prior, workload.domain.size)
-    apart = outweighed(workload, p)
+    case = _case(workload, epsilon, prior, domain)
+    apart = outweighed(case.workload, case.prior)
     if apart is not None and apart.far:
         inner = Bounds(bounds.found), apart.rest, epsilon, objective - apart.known
-        return tighten(*inner, gap, seconds, patterns, p).above(apart.known, far=True)
-    search = _Tightening(bounds, workload, check(epsilon), p, objective, gap)
-    with within(seconds) as time, time.ended_by_hand(), on_one_core(workload.domain.size):
+        return tighten(*inner, gap, seconds, patterns, case.prior).above(apart.known, far=True)
+    search = _Tightening(bounds, case, objective, gap)
+    with within(seconds) as time, time.ended_by_hand(), on_one_core(case.n):
         search.run(patterns)
     return search.bounds
 
@@ -261,9 +265,7 @@ class _Tightening:
     """The bounds found so far, the problem, and the gap that ends the search."""
 
     bounds: Bounds
-    workload: Workload
-    epsilon: float
-    prior: np.ndarray | None
+    case: Case
     objective: float
     gap: float
 
@@ -275,30 +277,31 @@ class _Tightening:
 
     def run(self, patterns: np.ndarray | None) -> None:
         """Compute one bound after the other while there is need."""
-        n, p = self.workload.domain.size, self.prior
-        problem = (self.workload, self.epsilon)
+        case, n = self.case, self.case.n
+        asked = case.workload, case.epsilon
         if n <= EXACT_LIMIT and self.left():
-            self.bounds = self.bounds.having(*Bound.of(EXACT, attempted(lambda: exact(*problem, prior=p))))
-        path = line(self.workload) if p is None and LONG <= n <= LONGEST else None
-        close = CLOSE if 1 / (1 + math.exp(self.epsilon)) <= SMALL else math.inf
+            found = attempted(lambda: exact(*asked, prior=case.prior))
+            self.bounds = self.bounds.having(*Bound.of(EXACT, found))
+        path = line(case.workload) if case.prior is None and LONG <= n <= LONGEST else None
+        close = CLOSE if 1 / (1 + math.exp(case.epsilon)) <= SMALL else math.inf
         if path is not None:
             if self.objective > self.bounds.best * (1 + MODEST) and (seconds := self.left()):
                 attempted(lambda: self._smooth(path, min(seconds, PATIENCE)))
         elif n <= PAIRED and (seconds := self.left(close)):
             attempted(lambda: self._paired(seconds, patterns))
         if WHOLE < n <= RELAXED_LIMIT and "sdp" not in self.bounds and (seconds := self.left()):
-            self.bounds = self.bounds.having(*Bound.of(SDP, attempted(lambda: sdp(*problem, seconds, p))))
+            found = attempted(lambda: sdp(*asked, seconds, case.prior))
+            self.bounds = self.bounds.having(*Bound.of(SDP, found))
 
     def _paired(self, seconds: float, patterns: np.ndarray | None) -> None:
         """Compute the nonnegative bound; Ctrl-C keeps what it reached."""
-        problem = self.workload, self.epsilon, self.prior
         search: Ascent | Generation
-        if self.workload.domain.size <= WHOLE:
-            search = Generation.of(*problem, patterns)
+        if self.case.n <= WHOLE:
+            search = Generation.of(self.case, patterns)
         else:
             from stratagem.bounds.nonnegative import Ascent
 
-            search = Ascent.of(*problem)
+            search = Ascent.of(self.case)
         try:
             search.run(seconds, self._enough())
         finally:
@@ -308,7 +311,7 @@ class _Tightening:
         """Compute the nonnegative bound of prefixes and ranges of many values."""
         from stratagem.bounds.prefixes_and_ranges import RangeSearch
 
-        search = RangeSearch(path, self.epsilon)
+        search = RangeSearch(path, self.case.epsilon)
         try:
             search.run(seconds, self._enough())
         finally:

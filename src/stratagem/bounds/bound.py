@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
+from stratagem.bounds.formulas import Rule
 from stratagem.bounds.proof import Proof
-from stratagem.bounds.rule import Rule
 from stratagem.io.screen import brief
 from stratagem.io.table import Table
 

@@ -8,7 +8,7 @@ from functools import cached_property, reduce
 
 import numpy as np
 
-from stratagem.bounds.rule import Rule
+from stratagem.bounds.formulas import Rule
 from stratagem.bounds.three_point import cube
 from stratagem.math.interior_point import maximise
 from stratagem.math.transform import krawtchouk

@@ -10,15 +10,14 @@ from functools import cached_property
 import numpy as np
 from scipy.optimize import minimize
 
+from stratagem.bounds.case import Case
 from stratagem.bounds.exact import EXACT_LIMIT, ExactDual, exact_dual
-from stratagem.bounds.formulas import attempted, root_trace, safe, ulps
-from stratagem.bounds.rule import Rule
+from stratagem.bounds.formulas import Rule, attempted, root_trace
 from stratagem.math.answer_programme import programme
 from stratagem.math.deadline import deadline, fits, within
-from stratagem.math.linalg import centred_factor, low_rank_factor
-from stratagem.math.privacy import ratio, uniform
+from stratagem.math.linalg import low_rank_factor
+from stratagem.math.privacy import ratio
 from stratagem.workloads import Workload
-from stratagem.workloads.centring import centred, total_term
 
 WEIGHTED = Rule("weighted", "closed, with the best weight on every user type", "@stratagem", 4)
 LINEAR = Rule(
@@ -93,10 +92,8 @@ class WeightedDual:
     """Y (n x n), Y p = 0, up to scale: V^(1/2) (V^(1/2) G V^(1/2))^(-1/2) V^(1/2) on p^perp."""
 
 
-def weighted(
-    workload: Workload, epsilon: float, max_steps: int | None = None, prior: np.ndarray | None = None
-) -> float:
-    """Return the maximum over gamma >= 0 of ||W 1||^2/n + n S(gamma)^2/((kappa - 1) sum gamma) <= L(Q).
+def weighted_dual(case: Case, max_steps: int | None = None) -> WeightedDual:
+    """Return the maximum over gamma >= 0 of ||W 1||^2/n + n S(gamma)^2/((kappa - 1) sum gamma) <= L(Q), and its gamma.
 
     With Gamma = diag(gamma) - kappa gamma gamma^T/sum(gamma), every s in {1, E}^n has s^T Gamma s <= 0,
     hence tr(Gamma M) <= 0; on 1^perp that reads tr(G Y) <= (kappa - 1) sum(gamma)/n and Cauchy-Schwarz
@@ -104,28 +101,18 @@ def weighted(
     L-BFGS over log gamma; any gamma with G >= 0 is a valid bound, so stopping early is safe.
     A prior p puts n p^T V p, p^perp and (I - 1 p^T) V (I - p 1^T) in their places; M (n p) = 1 ends the proof
     as before. gamma = p is then the closed form.
-    """
-    return weighted_dual(workload, epsilon, max_steps, prior).value
-
-
-def weighted_dual(
-    workload: Workload, epsilon: float, max_steps: int | None = None, prior: np.ndarray | None = None
-) -> WeightedDual:
-    """Return the weighted bound together with its weights and the information matrix it asks for.
 
     By default 4096/n steps, 3 to 60: on large domains the first three come within a few 1e-4 of the rest.
     """
-    n = workload.domain.size
-    kappa = math.cosh(epsilon / 2) ** 2
-    p = uniform(n) if prior is None else prior
-    seen = centred(workload, prior)
-    half = centred_factor(seen.gram, prior)
-    total = total_term(workload, prior)
+    n, p, seen = case.n, case.shares, case.seen
+    half = case.factor(seen.gram)
     if not half.any():
-        return WeightedDual(safe(total, epsilon), np.ones(n), np.zeros((n, n)))
-    evaluate = _Value(half, kappa, p, ulps(workload), float(seen.own.sum()))
+        return WeightedDual(case.safe(case.total), np.ones(n), np.zeros((n, n)))
+    evaluate = _Value(case, half, float(seen.own.sum()))
     time = deadline().part(SHARE_OF_WEIGHTS)
-    left, before, start = max_steps or int(np.clip(4096 // n, 3, 60)), math.inf, _first_weights(p, kappa) * n
+    left, before = max_steps or int(np.clip(4096 // n, 3, 60)), math.inf
+    # gamma = p, its least entries raised so little that G stays positive semidefinite
+    start = np.maximum(p, 0.01 / (case.kappa * n)) * n
     # a line search that met the edge of G >= 0 ends early: from its best weights there is a way on
     while left > 0:
         options = {"maxiter": left}
@@ -135,13 +122,8 @@ def weighted_dual(
         if time.over or not evaluate.best < before - FLAT:
             break
         left, before, start = left - max(1, found.nit), evaluate.best, evaluate.gamma
-    value = safe(total + n * evaluate.certain() / math.sinh(epsilon / 2) ** 2, epsilon)
+    value = case.safe(case.total + n * evaluate.certain() / math.sinh(case.epsilon / 2) ** 2)
     return WeightedDual(value, evaluate.gamma, evaluate.scaled @ evaluate.scaled.T)
-
-
-def _first_weights(prior: np.ndarray, kappa: float) -> np.ndarray:
-    """Return gamma = p, its least entries raised so little that G stays positive semidefinite."""
-    return np.maximum(prior, 0.01 / (kappa * len(prior)))
 
 
 class _Value:
@@ -150,10 +132,10 @@ class _Value:
     Keeps the best weights evaluated and their half H^(-1/4), each the price of an eigendecomposition.
     """
 
-    def __init__(self, half: np.ndarray, kappa: float, prior: np.ndarray, ulps: float, size: float) -> None:
+    def __init__(self, case: Case, half: np.ndarray, size: float) -> None:
         self.half = half
         """F (n x r) with F F^T = A V A^T, A = I - 1 p^T."""
-        self.kappa, self.prior, self.ulps = kappa, prior, ulps
+        self.kappa, self.shares, self.ulps = case.kappa, case.shares, case.ulps
         self.size = size
         """Size that the rounding error of F F^T is relative to."""
         self.best, self.gamma, self.scaled = math.inf, np.ones(len(half)), half
@@ -188,7 +170,7 @@ class _Value:
         Because F^T p = 0, a multiple of p is subtracted from the weights first.
         """
         half, total = self.half, gamma.sum()
-        pulled = half.T @ (gamma - total * self.prior)
+        pulled = half.T @ (gamma - total * self.shares)
         return (half.T * gamma) @ half - np.outer(pulled, pulled) * (self.kappa / total)
 
     def certain(self) -> float:
@@ -211,7 +193,7 @@ class _Value:
         X = sum (p - g)^2/g; the root of X has an error of a few n ulp.
         """
         g = gamma / gamma.sum()
-        root = math.sqrt(float((np.square(self.prior - g) / g).sum()))
+        root = math.sqrt(float((np.square(self.shares - g) / g).sum()))
         return (self.kappa - 1) * (root + 4 * len(g) * np.finfo(float).eps) ** 2 <= 1 - 1e-12
 
 
@@ -251,13 +233,7 @@ class LinearDual:
         return self.total + len(self.queries) * float(occurrence @ np.square(answers).sum(axis=1))
 
 
-def linear(workload: Workload, epsilon: float, prior: np.ndarray | None = None) -> float | None:
-    """Return the bound of `linear_dual`, None where it does not apply."""
-    found = linear_dual(workload, epsilon, prior)
-    return None if found is None else found.value
-
-
-def linear_dual(workload: Workload, epsilon: float, prior: np.ndarray | None = None) -> LinearDual | None:
+def linear_dual(case: Case) -> LinearDual | None:
     """Return the optimum for queries that are combinations of one to five and the total, from below.
 
     Let F (n x r) be the queries less their means under h = n p, p a prior (n,), 1/n by default, with
@@ -268,8 +244,8 @@ def linear_dual(workload: Workload, epsilon: float, prior: np.ndarray | None = N
         L(Q) >= n p^T V p + sum_i (lambda_i + mu_i^T f_i) - max(0, max_t sum_i phi(lambda_i + mu_i^T t - h_i ||t||^2))
 
     for all prices (lambda, mu), phi(c) = c + (E - 1) max(c, 0). The maximum over all t in R^r is exact for r = 1
-    (module sweep) and bounded box by box above (module boxes); prices come from the programme over some answers
-    (module interior), which more answers then join. User types with nearly the same f share their mean:
+    (`answer_pricing.peaks`) and bounded box by box above (`ceiling`); prices come from the programme over some answers
+    (`interior_point.solve`), which more answers then join. User types with nearly the same f share their mean:
     whatever serves each of them serves, on average over them, the mean, so that the bound stays valid. None for
     other queries, for more than three queries up to 12 user types, and beyond 4,096.
 
@@ -277,25 +253,23 @@ def linear_dual(workload: Workload, epsilon: float, prior: np.ndarray | None = N
         Badanidiyuru, Ghazi, Kamath, Kumar, Leeman, Manurangsi, Varadarajan, Zhang, Optimal Unbiased
         Randomizers for Regression with Label Differential Privacy, NeurIPS 2023 (the programme on a grid, r = 1).
     """
-    n = workload.domain_size
-    if not 1 < n <= LINEAR_LIMIT or workload.structure.norms is not None:
+    n = case.n
+    if not 1 < n <= LINEAR_LIMIT or case.workload.structure.norms is not None:
         return None
-    V = centred(workload, prior).gram
+    V = case.seen.gram
     F = low_rank_factor(V, RANK) if V.any() else None
     if F is None or (F.shape[1] > SIMPLE and n <= LISTED):
         return None
-    E = ratio(epsilon)
+    E, h = ratio(case.epsilon), case.h
     if E > LARGEST_RATIO:
         return None
-    h = n * (uniform(n) if prior is None else prior)
     F = F @ np.linalg.eigh((F.T * h) @ F)[1]
     with within(min(SHARE * deadline().left, LONGEST)):
-        found = programme(*grouped(F, h), epsilon, E)
+        found = programme(*grouped(F, h), case.epsilon, E)
     if not math.isfinite(found.bound):
         return None
-    total = total_term(workload, prior)
-    value = safe((total + max(found.bound, 0.0)) * (1 - SAFETY), epsilon)
-    return LinearDual(value, F, found.points, found.theta, total)
+    value = case.safe((case.total + max(found.bound, 0.0)) * (1 - SAFETY))
+    return LinearDual(value, F, found.points, found.theta, case.total)
 
 
 WEIGHTED_LIMIT, WEIGHTED_BESIDE = 4096, 1024
@@ -307,30 +281,27 @@ where the others are known in closed form."""
 class Duals:
     """The dual solutions of the average case, each computed when it is first asked for."""
 
-    workload: Workload
-    epsilon: float
-    prior: np.ndarray | None = None
-    """Probabilities of the user types (n,); None for 1/n."""
+    case: Case
 
     @cached_property
     def weighted(self) -> WeightedDual | None:
         """The weighted bound; None where it is not computed by default (see `weighed`), fails, or takes too long."""
-        if not weighed(self.workload) or not fits(DESCENT * self.workload.domain_size**3, BEYOND):
+        if not weighed(self.case.workload) or not fits(DESCENT * self.case.n**3, BEYOND):
             return None
-        return attempted(lambda: weighted_dual(self.workload, self.epsilon, prior=self.prior))
+        return attempted(lambda: weighted_dual(self.case))
 
     @cached_property
     def exact(self) -> ExactDual | None:
         """The optimum over all patterns; None where they are too many to list."""
-        if self.workload.domain_size > EXACT_LIMIT:
+        if self.case.n > EXACT_LIMIT:
             return None
-        found = attempted(lambda: exact_dual(self.workload, self.epsilon, prior=self.prior))
+        found = attempted(lambda: exact_dual(self.case))
         return found if found is not None and math.isfinite(found.value) else None
 
     @cached_property
     def linear(self) -> LinearDual | None:
         """The linear programme of few queries, None for other queries and larger domains."""
-        return attempted(lambda: linear_dual(self.workload, self.epsilon, self.prior))
+        return attempted(lambda: linear_dual(self.case))
 
 
 def weighed(workload: Workload) -> bool:

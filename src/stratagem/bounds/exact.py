@@ -11,15 +11,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from stratagem.bounds.formulas import ULP, root_trace, safe, ulps
-from stratagem.bounds.proof import Proof, all_patterns
-from stratagem.bounds.rule import Rule
+from stratagem.bounds.case import Case
+from stratagem.bounds.formulas import ULP, Rule, root_trace
+from stratagem.bounds.proof import all_patterns
 from stratagem.math.computing import quiet_solver
 from stratagem.math.deadline import deadline
-from stratagem.math.linalg import centred_factor, factor
-from stratagem.math.privacy import check, uniform
+from stratagem.math.linalg import factor
 from stratagem.workloads import Workload
-from stratagem.workloads.centring import centred, total_term
 
 EXACT = Rule("exact", "the optimum itself, up to ten user types", "@stratagem", 7)
 SDP = Rule(
@@ -58,19 +56,19 @@ def solve(
     gap: float = 1e-4,
     start: Start | None = None,
     max_steps: int = 80,
-    prior: np.ndarray | None = None,
+    h: np.ndarray | None = None,
 ) -> Centre:
     """Minimise tr(M^-1 V) over theta >= 0 with S^T theta = 1, to a relative duality gap.
 
-    S holds one two-level row s in {1, E}^n per pattern (m x n), scaled here to h^T s = n, h = n p for a
-    prior p (n,), 1/n by default. With
+    S holds one two-level row s in {1, E}^n per pattern (m x n), scaled here to h^T s = n, h = n p (n,) for a
+    prior p, ones by default. With
     u_s = s/(h^T s)^(1/2) the derivative is -g_s = -u_s^T G u_s, G = M^-1 V M^-1, and the Hessian
     2 (U M^-1 U^T) o (U G U^T) (Hadamard product), so each primal-dual Newton step is one
     Cholesky decomposition, O(m^3). A start is a positive theta (m,) and a lambda (n,) near a solution, such
     as the last one before patterns were added.
     """
     m, n = S.shape
-    h = n * (uniform(n) if prior is None else prior)
+    h = np.ones(n) if h is None else h
     S = S * (n / (S @ h))[:, None]
     V = V + SLIVER * np.trace(V) / n * np.eye(n)
     U = S / math.sqrt(n)
@@ -147,49 +145,36 @@ def exact(workload: Workload, epsilon: float, gap: float = 1e-7, prior: np.ndarr
         >>> round(exact(st.prefix(4), 2.0), 3)
         14.11
     """
-    return exact_dual(workload, epsilon, gap, prior).value
+    return exact_dual(Case(workload, epsilon, prior), gap).value
 
 
-def exact_dual(
-    workload: Workload, epsilon: float, gap: float = 1e-7, prior: np.ndarray | None = None
-) -> ExactDual:
-    """Return the least L(Q) of all epsilon-LDP strategies, from below to a relative gap, under a prior (n,).
+def exact_dual(case: Case, gap: float = 1e-7) -> ExactDual:
+    """Return the least L(Q) of all epsilon-LDP strategies, from below to a relative gap.
 
     Splitting rows into two-level patterns never raises L, so the optimum is a convex program over the 2^n - 2
     patterns (theory.md, section 3). The number is a certificate evaluated at every pattern, hence a lower bound
     whatever the solver did.
     """
-    n, E = workload.domain.size, math.exp(check(epsilon))
+    n, E = case.n, math.exp(case.epsilon)
     if n > EXACT_LIMIT:
         raise ValueError(
             f"the domain has {n} elements; all patterns are tried up to {EXACT_LIMIT}: use the nonnegative bound"
         )
-    total, seen = total_term(workload, prior), centred(workload, prior)
+    seen = case.seen
     size = float(seen.own.sum())
     if not seen.gram.any():
-        return ExactDual(safe(total, epsilon), None)
+        return ExactDual(case.safe(case.total), None)
     X = all_patterns(n)
     try:
-        centre = solve(1 + (E - 1) * X[1:-1], seen.gram / size, gap, prior=prior)
+        centre = solve(1 + (E - 1) * X[1:-1], seen.gram / size, gap, h=case.h)
     except np.linalg.LinAlgError:  # epsilon about 1e-6: two-level rows are constant rows up to rounding
-        return ExactDual(safe(total, epsilon), None)
-    B = np.linalg.solve(centre.information, centred_factor(seen.gram / size, prior))
+        return ExactDual(case.safe(case.total), None)
+    B = np.linalg.solve(centre.information, case.factor(seen.gram / size))
     G = B @ B.T
-    proof = Proof(
-        gamma=np.diag(G).copy(),
-        avoided=np.diag(np.diag(G)) - G,
-        spread=np.zeros(n),
-        level=(0.0, 0.0),
-        prices=centre.multiplier,
-        factor=centred_factor(seen.gram, prior),
-        total=total,
-        epsilon=epsilon,
-        prior=prior,
-        ulps=ulps(workload),
-    )
+    proof = case.proof(np.diag(G).copy(), np.diag(np.diag(G)) - G, centre.multiplier)
     # an unlikely type has h = 0 in a = h^T s: what its own price lacks is added there and not to delta
-    S, h = 1 + (E - 1) * X, n * (uniform(n) if prior is None else prior)
-    lacking = proof.excess(X.astype(float), proof.gamma) * (S @ h) / S.sum(axis=1)
+    S = 1 + (E - 1) * X
+    lacking = proof.excess(X.astype(float), proof.gamma) * (S @ case.h) / S.sum(axis=1)
     value = replace(proof, prices=proof.prices + max(0.0, float(lacking.max()))).value
     return ExactDual(value, centre.theta)
 
@@ -226,22 +211,23 @@ def sdp(workload: Workload, epsilon: float, seconds: float = 60.0, prior: np.nda
     Reference:
         Padberg, The boolean quadric polytope, Mathematical Programming 1989 (the cuts).
     """
-    n, E, V = workload.domain.size, math.exp(check(epsilon)), workload.gram()
+    case = Case(workload, epsilon, prior)
+    n, E, h = case.n, math.exp(case.epsilon), case.h
     if n > RELAXED_LIMIT:
         raise ValueError(
             f"the domain has {n} elements; the semidefinite bound is for at most {RELAXED_LIMIT}: "
             "use the nonnegative one"
         )
-    h, trivial = n * (uniform(n) if prior is None else prior), total_term(workload, prior)
+    V = workload.gram()
     found = _relax(V, E, h, seconds) if n > 1 else None
     if found is None:
-        return safe(trivial, epsilon)
+        return case.safe(case.total)
     F = factor(V)
     B = np.linalg.solve(found.information, F)
-    error = (ulps(workload) + 8 * n * ULP) * float(np.square(F).sum() * np.square(B).sum())
+    error = (case.ulps + 8 * n * ULP) * float(np.square(F).sum() * np.square(B).sum())
     nuclear = root_trace(np.square(np.linalg.svd(F.T @ B, compute_uv=False)), error)
     total = float(found.multiplier.sum()) + n * lacking(found, B @ B.T, E - 1, h)
-    return safe(max(nuclear**2 / total if total > 0 else 0.0, trivial), epsilon)
+    return case.safe(max(nuclear**2 / total if total > 0 else 0.0, case.total))
 
 
 class Relaxed(NamedTuple):

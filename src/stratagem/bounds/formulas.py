@@ -5,18 +5,28 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from scipy.linalg import helmert
 
-from stratagem.bounds.rule import Rule
 from stratagem.math.deadline import fits
 from stratagem.math.privacy import uniform
 from stratagem.workloads import Workload
 from stratagem.workloads.centring import centred, total_term
 from stratagem.workloads.harmonics import Harmonics, Part, harmonics, subsets
 from stratagem.workloads.structure import Norms
+
+
+class Rule(NamedTuple):
+    """How a bound is named, what it is, and where it was published."""
+
+    name: str
+    meaning: str
+    reference: str
+    place: int
+    """Where it stands among the others."""
+
 
 PUBLISHED = "the published one, from the singular values of the queries"
 SVD = Rule("svd", PUBLISHED, "@mckenna2020workload, Theorem 5.6", 1)

@@ -8,15 +8,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from stratagem.bounds.case import Case
 from stratagem.bounds.duals import weighted_dual
 from stratagem.bounds.exact import Centre, Start, solve
-from stratagem.bounds.formulas import ulps
 from stratagem.bounds.proof import AllPatterns, Proof
 from stratagem.math.deadline import deadline, within
-from stratagem.math.linalg import centred_factor, squared_distances
-from stratagem.math.privacy import check, uniform
-from stratagem.workloads import Workload
-from stratagem.workloads.centring import centred, total_term
+from stratagem.math.linalg import squared_distances
+from stratagem.math.privacy import uniform
 
 FIRST, ADDED, KEPT = 300, 250, 800
 """Patterns to begin with, those that join for each of two proofs, and the most that are kept."""
@@ -46,7 +44,7 @@ class Generation:
         Wentges, Weighted Dantzig-Wolfe decomposition for linear mixed-integer programming, ITOR 1997.
     """
 
-    workload: Workload
+    case: Case
     best: Proof
     patterns: np.ndarray
     """Patterns with weights, shape (N, n), zeros and ones."""
@@ -56,20 +54,14 @@ class Generation:
     @classmethod
     def of(
         cls,
-        workload: Workload,
-        epsilon: float,
-        prior: np.ndarray | None = None,
+        case: Case,
         patterns: np.ndarray | None = None,
     ) -> Generation:
-        """Return a new search over single types, all types but one, and given or worst patterns (N, n).
-
-        Raises:
-            ValueError: if epsilon is out of range.
-        """
-        start = first_proof(workload, check(epsilon), prior)
+        """Return a new search over single types, all types but one, and given or worst patterns (N, n)."""
+        start = first_proof(case)
         single = np.eye(len(start.gamma))
         first = _looked_at(start, FIRST)[1] if patterns is None else np.asarray(patterns, dtype=float)
-        return cls(workload, start, np.unique(_proper(np.vstack([single, 1 - single, first])), axis=0))
+        return cls(case, start, np.unique(_proper(np.vstack([single, 1 - single, first])), axis=0))
 
     def run(
         self, seconds: float = math.inf, enough: float = math.inf, stop: Callable[[float], bool] | None = None
@@ -112,9 +104,9 @@ class Generation:
 
     def _solved(self, gap: float, begin: Start | None) -> Centre:
         """Return the best weights of the patterns, and record their objective L."""
-        V = centred(self.workload, self.best.prior).gram
-        size, c = float(np.trace(V)), math.expm1(self.best.epsilon)
-        centre = solve(1 + c * self.patterns, V / size, gap, begin, prior=self.best.prior)
+        V = self.case.seen.gram
+        size = float(np.trace(V))
+        centre = solve(1 + self.case.c * self.patterns, V / size, gap, begin, h=self.case.h)
         L = self.best.total + size * float(np.trace(np.linalg.solve(centre.information, V / size)))
         self.objective = min(self.objective, L)
         return centre
@@ -182,21 +174,20 @@ def _proper(patterns: np.ndarray) -> np.ndarray:
     return patterns[(size > 0) & (size < patterns.shape[1])]
 
 
-def first_proof(workload: Workload, epsilon: float, prior: np.ndarray | None) -> Proof:
+def first_proof(case: Case) -> Proof:
     """Return the best of the weighted bound and mixtures of it with squared distances of columns.
 
     The prices of distances make all types alike to patterns of n/(1 + E) types, at least one.
     """
-    F = centred_factor(centred(workload, prior).gram, prior)
-    n, c = len(F), math.expm1(epsilon)
-    p = uniform(n) if prior is None else prior
+    start = case.proof(np.ones(case.n), np.zeros((case.n, case.n)), np.ones(case.n))
+    n, c, kappa, p, F = case.n, case.c, case.kappa, case.shares, start.factor
     f = max(1 / (2 + c), 1 / n)
     unit = F / (np.linalg.norm(F) or 1.0)
     distances = squared_distances(unit, unit) * np.outer(p, p)
     distances = np.maximum(distances + distances.T, 0) * (1 - np.eye(n))
-    weights = weighted_dual(workload, epsilon, prior=prior).gamma
-    gamma, kappa = n * weights / weights.sum(), math.cosh(epsilon / 2) ** 2
-    spread, total = math.sqrt(kappa / n) * gamma, math.sqrt(n * math.exp(epsilon))
+    weights = weighted_dual(case).gamma
+    gamma = n * weights / weights.sum()
+    spread, total = math.sqrt(kappa / n) * gamma, math.sqrt(n * math.exp(case.epsilon))
     level = (total - float(spread.sum())) / c
     prices = 2 / n * (kappa - 1) * gamma
     proofs = []
@@ -204,17 +195,13 @@ def first_proof(workload: Workload, epsilon: float, prior: np.ndarray | None) ->
         apart = share * n / (distances.sum() or 1.0) * distances
         root = math.sqrt(1 - share)
         proofs.append(
-            Proof(
+            replace(
+                start,
                 gamma=(1 - share) * gamma,
                 avoided=apart,
                 spread=root * spread,
                 level=(root * level, 0.0),
                 prices=(1 - share) * prices + 2 * f * c / (n * (1 + c * f)) * apart.sum(axis=1),
-                factor=F,
-                total=total_term(workload, prior),
-                epsilon=epsilon,
-                prior=prior,
-                ulps=ulps(workload),
             )
         )
     return max(proofs, key=lambda proof: proof.value)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stratagem.bounds.formulas import root_trace, safe, ulps
-from stratagem.bounds.rule import Rule
+from stratagem.bounds.formulas import Rule, root_trace, safe, ulps
 from stratagem.math.deadline import deadline
 from stratagem.math.linalg import factor
 from stratagem.workloads import Workload

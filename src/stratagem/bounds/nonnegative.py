@@ -13,11 +13,11 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.optimize import OptimizeResult, minimize
 
+from stratagem.bounds.case import Case
 from stratagem.bounds.generation import Generation, between, first_proof, single_proof
 from stratagem.bounds.proof import WHOLE, Proof, groups, listed_patterns, listed_size, masses
 from stratagem.math.computing import working_in
 from stratagem.math.deadline import deadline, within
-from stratagem.math.privacy import check, uniform
 from stratagem.workloads import Workload
 
 EDGE = 1e-9
@@ -204,27 +204,18 @@ class Ascent:
     """Whether V has full rank on h^perp."""
 
     @classmethod
-    def of(cls, workload: Workload, epsilon: float, prior: np.ndarray | None = None) -> Ascent:
+    def of(cls, case: Case) -> Ascent:
         """Return the search at its start, the best of some mixtures of the weighted bound with distances of columns.
 
         Distances N_uv = p_u p_v ||F_u - F_v||^2 are best at large epsilon, where reports name single types.
-
-        Raises:
-            ValueError: if epsilon is out of range.
         """
-        epsilon, n = check(epsilon), workload.domain.size
-        start = first_proof(workload, epsilon, prior)
-        p, F = uniform(n) if prior is None else prior, start.factor
-        sizes = _sizes(n, epsilon)
+        n, start = case.n, first_proof(case)
+        F, sizes = start.factor, _sizes(n, case.epsilon)
         columns = np.pad(F, ((0, 0), (0, n - F.shape[1]))) if n <= PADDED else F
         unit = max(float(np.linalg.norm(F)), math.ulp(0.0))
         with working_in("float64"):
-            terms = UnitProblem(
-                *map(
-                    jnp.asarray,
-                    (columns / unit, n * p, np.zeros((1, n)), sizes, sizes / n, math.expm1(epsilon)),
-                )
-            )
+            arrays = (columns / unit, case.h, np.zeros((1, n)), sizes, sizes / n, case.c)
+            terms = UnitProblem(*map(jnp.asarray, arrays))
         best = max(start, single_proof(start), key=lambda proof: proof.value)
         return cls(terms, best, _point(start), F.shape[1] == n - 1)
 
@@ -335,8 +326,8 @@ def nonnegative(
         >>> round(proof.value / st.lower_bounds(st.prefix(8), 4.0)["exact"].value, 3)
         1.0
     """
-    small = workload.domain.size <= WHOLE
-    search = Generation.of(workload, epsilon, prior) if small else Ascent.of(workload, epsilon, prior)
+    case = Case(workload, epsilon, prior)
+    search = (Generation if case.n <= WHOLE else Ascent).of(case)
     search.run(seconds, enough)
     return search.best
 

@@ -6,8 +6,7 @@ import math
 
 import numpy as np
 
-from stratagem.bounds.formulas import safe
-from stratagem.bounds.rule import Rule
+from stratagem.bounds.formulas import Rule, safe
 
 PAIRWISE = Rule(
     "pairwise", "what telling two user types apart costs, for the worst type or query", "@stratagem", 8

@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stratagem.bounds.formulas import ULP, root_trace, safe
-from stratagem.bounds.rule import Rule
+from stratagem.bounds.formulas import ULP, Rule, root_trace, safe
 from stratagem.math.privacy import uniform
 
 NONNEGATIVE = Rule(

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from stratagem.bounds import Bounds, Duals, lower_bounds, noiseless, tighten
+from stratagem.bounds import Bounds, Case, Duals, lower_bounds, noiseless, tighten
 from stratagem.bounds.duals import LinearDual, WeightedDual, weighted_dual
 from stratagem.estimators import Accuracy, Estimator
 from stratagem.math.privacy import uniform
@@ -165,7 +165,7 @@ class Problem(ABC):
     @cached_property
     def duals(self) -> Duals:
         """Dual solutions of the lower bounds on the average objective."""
-        return Duals(self.workload, self.epsilon, self.prior)
+        return Duals(Case(self.workload, self.epsilon, self.prior))
 
     @final
     @cached_property
@@ -176,7 +176,7 @@ class Problem(ABC):
         accuracy.
         """
         known = self.duals.weighted if "bounds" in vars(self) else None
-        return known or weighted_dual(self.workload, self.epsilon, TARGET_STEPS, self.prior)
+        return known or weighted_dual(self.duals.case, TARGET_STEPS)
 
     @final
     @property
