@@ -9,9 +9,9 @@ import pytest
 import stratagem as st
 from stratagem.bounds import Case, sdp, tighten
 from stratagem.bounds.exact import exact, solve
+from stratagem.bounds.formulas import pairwise_types
 from stratagem.bounds.generation import covered, first_proof, of_matrix
 from stratagem.bounds.nonnegative import nonnegative
-from stratagem.bounds.pairwise import pairwise_types
 from stratagem.bounds.proof import all_patterns
 from stratagem.estimators import estimator
 from stratagem.math.linalg import factor

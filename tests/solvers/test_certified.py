@@ -11,7 +11,7 @@ from stratagem.bounds import Case, lower_bounds
 from stratagem.bounds.duals import weighted_dual
 from stratagem.bounds.proof import all_patterns
 from stratagem.estimators import estimator
-from stratagem.math.privacy import ratio, uniform
+from stratagem.math.privacy import ratio
 from stratagem.problem import Average
 from stratagem.solvers import Certified, ProjectedGradient, search
 from stratagem.solvers.certified.design import Design, columns, filled, project_to_feasible
@@ -204,10 +204,9 @@ RANDOM_ROWS = np.random.default_rng(5).random((40, 12)) < 0.3
 @pytest.mark.parametrize("epsilon", [1e-3, 1.0, 8.0])
 def test_anything_can_be_balanced(patterns, epsilon):
     """Random weights on patterns that mostly cannot be balanced: randomised response fills what is missing."""
-    E = ratio(epsilon)
-    patterns = distinct(patterns)
+    problem, patterns = Average(workload=st.histogram(12), epsilon=epsilon), distinct(patterns)
     p = np.random.default_rng(1).dirichlet(np.ones(len(patterns)))
-    strategy = project_to_feasible(Design(patterns, p, 1.0, np.zeros(12), 1.0), E, uniform(12))
+    strategy = project_to_feasible(Design(patterns, p, 1.0, np.zeros(12), 1.0), problem)
     assert_private(strategy, epsilon)
 
 

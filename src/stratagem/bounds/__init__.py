@@ -18,6 +18,7 @@ from stratagem.bounds.formulas import (
     CLOSED,
     INTEGER,
     NOISELESS,
+    PAIRWISE,
     SVD,
     attempted,
     closed,
@@ -29,7 +30,6 @@ from stratagem.bounds.formulas import (
 )
 from stratagem.bounds.generation import Generation
 from stratagem.bounds.limited import CONSTRAINED
-from stratagem.bounds.pairwise import PAIRWISE
 from stratagem.bounds.proof import NONNEGATIVE, WHOLE, Proof
 from stratagem.math.computing import on_one_core
 from stratagem.math.deadline import deadline, granted, within

@@ -1,4 +1,15 @@
-"""The nonnegative bound: a smooth programme whose every iterate proves a lower bound, tight for small patterns."""
+"""The nonnegative bound (theory.md, section 4, number 6): a smooth programme whose every iterate proves a lower bound.
+
+`generation` solves it where all patterns can be listed; this is the search on larger domains, tight for small patterns.
+
+1. It starts from the best mixture of the weighted bound with distances of columns (`generation.first_proof`).
+2. A stage looks at the worst listed patterns of the last proof (`_look_at`) and takes L-BFGS-B steps (`_descend`) on
+   `loss`, log D - 2 log S: D from listed patterns one by one (`_listed_excess`) and from all others by their sizes
+   (`_unlisted_excess`, where `largest` smooths the sum of the k largest entries), S from eigenvalues (`spectral`).
+3. What the point proves is computed anew without smoothing (`Proof`), and the best is kept; each of 14 stages halves
+   the width of what is smoothed, which gains about half of what is left to gain.
+4. At the end it is mixed with what randomised response proves, the best at large epsilon.
+"""
 
 from __future__ import annotations
 

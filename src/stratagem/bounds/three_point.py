@@ -1,4 +1,12 @@
-"""The three-point bound of equal binary attributes, from the chances of three user types in a pattern."""
+"""The three-point bound of equal binary attributes, from the chances of three user types in a pattern (Schrijver 2005).
+
+1. `Triples` holds what the chances (1, f, a, q) of any pattern meet: nonnegative rows, and blocks of the Terwilliger
+   algebra that are positive semidefinite.
+2. `ThreePointSearch.solved` lets a conic solver find prices of the levels and multipliers of these constraints.
+3. `ThreePointSearch.proved` makes a bound of whatever it returned: blocks projected, signs cut off, equations fitted.
+4. For queries about two of six bits `beyond` lists all sets whose energy nearly stays on two levels, from sets on four
+   bits up; no three types see them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""The saddle point over given rows: weights that make the largest of several variances least, and the mixture."""
+"""The saddle point over given rows: weights that make the largest of several variances least, and the mixture.
+
+Both players are found together by a primal-dual Newton method (theory.md, section 7): `Game.derivatives` of the mean
+variance f(theta, y), `_step` towards complementary slacks (over products of rows where rows are many, `_over_products`,
+else `_over_rows`, with refinement for lost digits), at the largest pace that keeps all signs (`_play`). Rounding
+limits the gap rather than the number of steps: slower paces are tried where 30 times the gap asked for is not reached.
+"""
 
 from __future__ import annotations
 

@@ -13,8 +13,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from stratagem.bounds import Bound, Bounds
-from stratagem.bounds.formulas import attempted, ulps
-from stratagem.bounds.pairwise import PAIRWISE, pairwise_queries, pairwise_types
+from stratagem.bounds.formulas import PAIRWISE, attempted, pairwise_queries, pairwise_types, ulps
 from stratagem.estimators import Accuracy, Estimator
 from stratagem.math.deadline import deadline, fits, within
 from stratagem.math.linalg import centre

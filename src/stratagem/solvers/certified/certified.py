@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from stratagem.math.deadline import deadline
-from stratagem.math.privacy import ratio
 from stratagem.problem import Problem
 from stratagem.solvers.certified.column_generation import ColumnGenerationState
 from stratagem.solvers.certified.design import project_to_feasible
@@ -148,7 +147,7 @@ class Certified(Algorithm):
         settled = state.settled(self._rounds)
         if settled is None:
             return state
-        rows = project_to_feasible(settled, ratio(problem.epsilon), problem.shares, self.outputs)
+        rows = project_to_feasible(settled, problem, self.outputs)
         return Polish.begun(problem, rows, self.outputs, self.seed).advanced(problem)
 
     def _check_size(self, problem: Problem) -> None:

@@ -221,6 +221,5 @@ class ColumnGenerationState:
         if self.design is None:
             return TwoLevelStrategy(np.zeros((1, -(-n // 8)), dtype=np.uint8), np.ones(1), n, 1.0)
         designs = [self.design, *([] if self.listed is None else [self.listed])]
-        E = ratio(problem.epsilon)
-        found = [project_to_feasible(one, E, problem.shares, most) for one in designs]
+        found = [project_to_feasible(one, problem, most) for one in designs]
         return answering(problem, found, mixed_patterns, most)

@@ -12,6 +12,8 @@ from stratagem.math.array import compiled
 from stratagem.math.computing import Precision, jax, working_in
 from stratagem.math.deadline import RATE, Deadline, deadline
 from stratagem.math.linalg import CentredInverse, PseudoInverse, centred_inverse
+from stratagem.math.privacy import ratio
+from stratagem.problem import Problem
 from stratagem.solvers.certified.pricing import Prices, search
 from stratagem.solvers.certified.weights import Weights, improve, inform
 from stratagem.strategies.two_level import BLOCK, TwoLevelStrategy, pack
@@ -156,12 +158,12 @@ def padding(m: int, n: int) -> int:
     return -(-m // part) * part
 
 
-def masses(patterns: np.ndarray, prior: np.ndarray) -> np.ndarray:
-    """Return prior(T) of every pattern (m,), a block at a time."""
+def masses(patterns: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """Return the mass p^T x of every pattern (m,) under shares p of the user types (n,), a block at a time."""
     if not len(patterns):
         raise FloatingPointError("no pattern of a design has a weight that double precision can hold")
-    step = max(1, CHUNK // len(prior))
-    return np.concatenate([patterns[y : y + step] @ prior for y in range(0, len(patterns), step)])
+    step = max(1, CHUNK // len(shares))
+    return np.concatenate([patterns[y : y + step] @ shares for y in range(0, len(patterns), step)])
 
 
 BALANCED = 5e-13
@@ -170,19 +172,17 @@ ROUNDS, REPEATS = 4, 8
 """Number of times that the inverse of C is formed, and number of corrections with each inverse."""
 
 
-def project_to_feasible(
-    design: Design, E: float, prior: np.ndarray, most: int | None = None
-) -> TwoLevelStrategy:
+def project_to_feasible(design: Design, problem: Problem, most: int | None = None) -> TwoLevelStrategy:
     """Return the strategy of a design, with column sums of one up to rounding.
 
     Weights move by the smallest relative change, p <- p (1 - r - x^T (n C)^+ R) for the residuals r = sum p -
-    1 and R = sum p x of the balance under the prior (n,) of the design. Where this correction does not reach
+    1 and R = sum p x of the balance under the prior. Where this correction does not reach
     column sums of one, rows of single user types are added, which is always possible; then the strategy has
     at most `most` rows.
     """
-    kept = design.p > 0
-    patterns, p = _balanced(design.patterns[kept], design.p[kept], E - 1, prior)
-    theta = p / (1 + (E - 1) * masses(patterns, prior))
+    kept, E, shares = design.p > 0, ratio(problem.epsilon), problem.shares
+    patterns, p = _balanced(design.patterns[kept], design.p[kept], E - 1, shares)
+    theta = p / (1 + (E - 1) * masses(patterns, shares))
     if np.abs(columns(patterns, theta, E - 1) - 1).max() > BALANCED:
         patterns, theta = filled(patterns, theta, E, most)
     return TwoLevelStrategy(pack(patterns), theta, patterns.shape[1], E)
@@ -216,35 +216,35 @@ def columns(patterns: np.ndarray, theta: np.ndarray, c: float) -> np.ndarray:
 
 
 def _balanced(
-    patterns: np.ndarray, p: np.ndarray, c: float, prior: np.ndarray
+    patterns: np.ndarray, p: np.ndarray, c: float, shares: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the patterns and their probabilities p (m,), corrected until column sums are one or rounds run out."""
-    f = masses(patterns, prior)
+    f = masses(patterns, shares)
     alpha = c / (1 + c * f)
     for _ in range(ROUNDS):
-        inverse = _inverse(patterns, p, alpha, f, prior)
+        inverse = _inverse(patterns, p, alpha, f, shares)
         for _ in range(REPEATS):
             residual = columns(patterns, p / (1 + c * f), c) - 1
             if np.abs(residual).max() < 2e-14:
                 return patterns, p
-            r = prior @ residual
-            z = (inverse @ (residual - r)) / len(prior)
+            r = shares @ residual
+            z = (inverse @ (residual - r)) / len(shares)
             moved = _along(patterns, z) - f * z.sum()
             p = p * np.maximum(1 - r - alpha * moved, 0.1)
     return patterns, p
 
 
 def _inverse(
-    patterns: np.ndarray, p: np.ndarray, alpha: np.ndarray, f: np.ndarray, prior: np.ndarray
+    patterns: np.ndarray, p: np.ndarray, alpha: np.ndarray, f: np.ndarray, shares: np.ndarray
 ) -> CentredInverse | PseudoInverse:
-    """Return C^+ for C = sum_s p_s x_s x_s^T/n, x = alpha (b - f), f = prior(T)."""
+    """Return C^+ for C = sum_s p_s x_s x_s^T/n, x = alpha (b - f), f the masses."""
     n = patterns.shape[1]
     C = np.zeros((n, n))
     for rows in _blocks(patterns):
         centred = patterns[rows] - f[rows, None]
         centred *= (alpha[rows] * np.sqrt(p[rows] / n))[:, None]
         C += centred.T @ centred
-    return centred_inverse(C, prior)
+    return centred_inverse(C, shares)
 
 
 def _along(patterns: np.ndarray, z: np.ndarray) -> np.ndarray:

@@ -165,7 +165,7 @@ class SaddlePoint(Algorithm):
             # queries that others outweigh need rows that double precision hardly balances
             chances = theta * (1 + (E - 1) * masses(patterns, problem.shares))
             design = Design(patterns, chances / chances.sum(), 1.0, np.zeros(patterns.shape[1]), 0.0)
-            whole = project_to_feasible(design, E, problem.shares)
+            whole = project_to_feasible(design, problem)
             for strategy in (whole, *(mixed_patterns(whole, E, share) for share in SHARES)):
                 answers += self._answers(strategy, priors)
         if not answers:

@@ -74,9 +74,9 @@ class Saddle(Algorithm):
         if state.mixture is None or state.best is None:
             return self._average(problem, case, state.round.advanced(case), state)
         answer = self.inner.retarget(case, state.round).advanced(case)
-        given = self._answer(answer.strategy(case, self.inner.outputs), case.prior)
+        given = self._answer(answer.strategy(case, self.inner.outputs), case)
         best = state.best.against(Play(state.mixture, given.variances, state.best.rate))
-        found = self._between(state.found, given).unless(given.unless(state.found))
+        found = self._between(state.found, given, case).unless(given.unless(state.found))
         trace, ratios = (*state.trace, found.value), (*state.ratios, found.value / best.mean)
         close = found.value <= (1 + CLOSE) * problem.lower_bound
         patience = self.patience if ratios[-1] <= EVEN else LONGER * self.patience
@@ -86,12 +86,12 @@ class Saddle(Algorithm):
     def finish(self, problem: Problem, state: SaddleState) -> Strategy:
         return state.found.strategy
 
-    def _answer(self, strategy: TwoLevelStrategy, prior: np.ndarray | None) -> PriorAnswer:
-        """Return a strategy with its variances (k,) under the reconstruction for `prior`."""
-        variances = self.minimax.variances(estimator(strategy, prior))
-        return PriorAnswer(strategy, prior, variances, self.minimax.largest(variances))
+    def _answer(self, strategy: TwoLevelStrategy, case: Average) -> PriorAnswer:
+        """Return a strategy with its variances (k,) under the reconstruction for a mixture's average case."""
+        variances = self.minimax.variances(estimator(strategy, case.prior))
+        return PriorAnswer(strategy, case.prior, variances, self.minimax.largest(variances))
 
-    def _between(self, one: PriorAnswer, two: PriorAnswer) -> PriorAnswer:
+    def _between(self, one: PriorAnswer, two: PriorAnswer, case: Average) -> PriorAnswer:
         """Return the mixture of two strategies with the smallest largest variance, or `one` if none is smaller.
 
         At the saddle point several strategies can be optimal for the mixture of variances, and only a mixture
@@ -105,17 +105,17 @@ class Saddle(Algorithm):
             return one
         strategy = mixture(one.strategy, two.strategy, share)
         few = strategy.outputs <= self.inner.rows(strategy.domain_size)
-        return self._answer(strategy, two.prior) if few else one
+        return self._answer(strategy, case) if few else one
 
     def _case(self, mixture: np.ndarray | None) -> Average:
         """Return the average case of a mixture (k,); None stands for the uniform mixture."""
         return self.minimax.even if mixture is None else self.minimax.mixed(mixture)
 
     def _average(
-        self, problem: Problem, case: Problem, answer: ColumnGenerationState, last: SaddleState | None
+        self, problem: Problem, case: Average, answer: ColumnGenerationState, last: SaddleState | None
     ) -> SaddleState:
         """Return the state after a round on the uniform mixture, with the next mixture once the rounds have ended."""
-        given = self._answer(answer.strategy(case, self.inner.outputs), case.prior)
+        given = self._answer(answer.strategy(case, self.inner.outputs), case)
         found = given.unless(last and last.found)
         trace = (*(last.trace if last else ()), answer.objective)
         if not (stalled(list(trace), self.inner.limits) or len(trace) > self.inner.max_steps):

@@ -17,7 +17,6 @@ from stratagem.solvers.gradient.projection import (
     Method,
     feasible_thresholds,
     force,
-    project,
     project_with_multiplier,
 )
 from stratagem.strategies import MatrixStrategy
@@ -204,6 +203,6 @@ def as_strategy(Q: np.ndarray, z: np.ndarray, epsilon: float) -> MatrixStrategy:
     with working_in("float64"):
         E = jnp.asarray(ratio(epsilon))
         thresholds = feasible_thresholds(jnp.asarray(z, dtype=float), E)
-        Q = np.asarray(project(jnp.asarray(Q, dtype=float), thresholds, E))
+        Q = np.asarray(project_with_multiplier(jnp.asarray(Q, dtype=float), thresholds, E)[0])
     Q = merged(Q)
     return MatrixStrategy(Q / Q.sum(axis=0))

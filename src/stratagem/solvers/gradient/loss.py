@@ -166,23 +166,3 @@ def inverse_cholesky(M: jax.Array, leaf: int = LEAF) -> jax.Array:
     lower = inverse_cholesky(M[h:, h:] - below @ below.T, leaf)
     corner = -(lower @ below) @ upper
     return jnp.block([[upper, jnp.zeros((h, n - h), dtype=M.dtype)], [corner, lower]])
-
-
-@jax.custom_vjp
-def loss(Q: jax.Array, F: jax.Array) -> jax.Array:
-    """Return L(Q) for V = F F^T, F lower triangular; jax.grad adds one product instead of two to three."""
-    return evaluate(Q, F).value
-
-
-def _forward(Q, F):
-    evaluation = evaluate(Q, F)
-    return evaluation.value, (Q, evaluation)
-
-
-def _backward(residuals, cotangent):
-    Q, evaluation = residuals
-    along_F = 2 * evaluation.inverse.T @ evaluation.half
-    return cotangent * gradient(Q, evaluation), cotangent * along_F
-
-
-loss.defvjp(_forward, _backward)

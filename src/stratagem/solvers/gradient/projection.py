@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Literal, NamedTuple
 
 import jax
@@ -14,43 +13,18 @@ MAX_PASSES = 500
 """Largest number of passes; by then the bisection steps alone have exhausted double precision."""
 
 
-@partial(jax.custom_vjp, nondiff_argnums=(3,))
-def project(R: jax.Array, z: jax.Array, E: jax.Array, method: Method = "bracketed") -> jax.Array:
-    """Return argmin_Q ||Q - R||_F^2 subject to z_y <= Q[y, u] <= E z_y and 1^T Q = 1.
+def project_with_multiplier(
+    R: jax.Array, z: jax.Array, E: jax.Array, method: Method = "bracketed"
+) -> tuple[jax.Array, jax.Array]:
+    """Return argmin_Q ||Q - R||_F^2 subject to z_y <= Q[y, u] <= E z_y and 1^T Q = 1, and its multipliers (n,).
 
     Column by column Q = clip(R + lambda, z, E z), lambda the root of a nondecreasing piecewise-linear
-    function; exact to rounding. R is m x n, z is (m,) with sum z <= 1 <= E sum z. Differentiable in R and
-    z: the free entries of a column share the multiplier, the clipped ones move with z.
+    function; exact to rounding. R is m x n, z is (m,) with sum z <= 1 <= E sum z.
 
     Reference:
         McKenna et al., VLDB 2020, Algorithm 1 (sorted); the bracketed root finder replaces the
         sort by some seven passes over the matrix.
     """
-    return project_with_multiplier(R, z, E, method)[0]
-
-
-def _forward(R, z, E, method):
-    Q = project(R, z, E, method)
-    return Q, (Q, z[:, None], E)
-
-
-def _backward(method, residuals, G):
-    Q, z, E = residuals
-    lower, upper = z >= Q, E * z <= Q
-    free = ~(lower | upper)
-    count = free.sum(axis=0)
-    shared = jnp.where(count > 0, (G * free).sum(axis=0) / jnp.maximum(count, 1), G.mean(axis=0))
-    relative = G - shared
-    return jnp.where(free, relative, 0), (relative * (lower + E * upper)).sum(axis=1), jnp.zeros_like(E)
-
-
-project.defvjp(_forward, _backward)
-
-
-def project_with_multiplier(
-    R: jax.Array, z: jax.Array, E: jax.Array, method: Method = "bracketed"
-) -> tuple[jax.Array, jax.Array]:
-    """Return Q = project(R, z, E) and the multipliers lambda (n,) of its column sums."""
     z = z[:, None]
     multiplier = _sorted(R, z, E) if method == "sorted" else _bracketed(R, z, E)
     return jnp.clip(R + multiplier, z, E * z), multiplier
