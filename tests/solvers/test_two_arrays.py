@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from stratagem.math.array import cho_solve, cholesky, conjugate_gradients
+from stratagem.math.computing import cho_solve, cholesky, conjugate_gradients
 from stratagem.math.privacy import uniform
 from stratagem.problem import problem_of
 from stratagem.solvers.certified.design import Arithmetic

@@ -140,20 +140,13 @@ def _quick_bounds(duals: Duals) -> Bounds:
     few_patterns = (
         n > EXACT_LIMIT and single is None and n <= WHOLE and n <= PATTERN_SIZE * (1 + math.exp(case.epsilon))
     )
-    proof = attempted(lambda: _quick(case)) if few_patterns else None
+    proof = attempted(lambda: Generation.of(case).run(QUICK)) if few_patterns else None
     return bounds.having(
         *Bound.of(WEIGHTED, None if known is None else known.value),
         *Bound.of(NONNEGATIVE, None if proof is None else proof.value, proof),
         *Bound.of(EXACT, None if optimum is None else optimum.value),
         *Bound.of(LINEAR, None if single is None else single.value),
     )
-
-
-def _quick(case: Case) -> Proof:
-    """Return the proof of the nonnegative bound that a search of one second finds."""
-    search = Generation.of(case)
-    search.run(QUICK)
-    return search.best
 
 
 def spectral_bounds(spectrum: Spectrum, epsilon: float) -> Bounds:

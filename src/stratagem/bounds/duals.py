@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.optimize import minimize
 
 from stratagem.bounds.case import Case
 from stratagem.bounds.exact import EXACT_LIMIT, ExactDual, exact_dual
 from stratagem.bounds.formulas import Rule, attempted, root_trace
 from stratagem.math.answer_programme import programme
 from stratagem.math.deadline import deadline, fits, within
+from stratagem.math.descent import descend
 from stratagem.math.linalg import low_rank_factor
 from stratagem.math.privacy import ratio
 from stratagem.workloads import Workload
@@ -115,10 +115,7 @@ def weighted_dual(case: Case, max_steps: int | None = None) -> WeightedDual:
     start = np.maximum(p, 0.01 / (case.kappa * n)) * n
     # a line search that met the edge of G >= 0 ends early: from its best weights there is a way on
     while left > 0:
-        options = {"maxiter": left}
-        found = minimize(
-            evaluate, np.log(start), jac=True, method="L-BFGS-B", options=options, callback=time.ends_descent
-        )
+        found = descend(evaluate, np.log(start), left, time=time)
         if time.over or not evaluate.best < before - FLAT:
             break
         left, before, start = left - max(1, found.nit), evaluate.best, evaluate.gamma

@@ -16,7 +16,7 @@ from stratagem.bounds.formulas import ULP, Rule, root_trace
 from stratagem.bounds.proof import all_patterns
 from stratagem.math.computing import quiet_solver
 from stratagem.math.deadline import deadline
-from stratagem.math.linalg import factor
+from stratagem.math.linalg import factor, reach
 from stratagem.workloads import Workload
 
 EXACT = Rule("exact", "the optimum itself, up to ten user types", "@stratagem", 7)
@@ -87,7 +87,7 @@ def solve(
         try:
             dtheta, dlam = _direction(curvature, S, g - S @ lam + target / theta, missing)
             dz = target / theta - z - z / theta * dtheta
-            length = min(1.0, BOUNDARY * _reach(theta, dtheta), BOUNDARY * _reach(z, dz))
+            length = min(1.0, BOUNDARY * reach(theta, dtheta), BOUNDARY * reach(z, dz))
             expanded = _expand(U, V, theta + length * dtheta)
         except np.linalg.LinAlgError:  # rounding ends the progress; the present pair is still valid
             break
@@ -115,12 +115,6 @@ def _direction(
     HS = cho_solve(root, S, check_finite=False)
     dlam = np.linalg.solve(S.T @ HS, HS.T @ slope - missing)
     return cho_solve(root, slope - S @ dlam, check_finite=False), dlam
-
-
-def _reach(x: np.ndarray, dx: np.ndarray) -> float:
-    """Return the largest t with x + t dx >= 0."""
-    falling = dx < 0
-    return float(np.min(-x[falling] / dx[falling], initial=np.inf))
 
 
 EXACT_LIMIT = 10

@@ -204,19 +204,17 @@ class _Block:
         """Add the Gram matrix of a part's queries to the block B (rows x rows)."""
         gram = _rotated(part)
         for other in subsets([i for i in part.free if i in self.found.ordered]):
-            share, eye = part.share((*self.free, *other)), np.eye(self.many(other))
+            sizes = 2 * [self.found.plain.sizes[i] - 1 for i in other]
+            share, eye = part.share((*self.free, *other)), np.eye(self.many(other)).reshape(sizes)
             for left in subsets(part.ordered):
                 for right in subsets(part.ordered):
                     cut = [slice(1, None) if i in side else 0 for side in (left, right) for i in part.ordered]
-                    both = np.multiply.outer(gram[tuple(cut)], self._shaped(eye, other))
+                    both = np.multiply.outer(gram[tuple(cut)], eye)
                     rows, columns = tuple(sorted((*left, *other))), tuple(sorted((*right, *other)))
                     order = _order(left, right, other, rows, columns)
                     flat = both.transpose(order).reshape(self.many(rows), self.many(columns))
                     i, j = self.starts[rows], self.starts[columns]
                     B[i : i + len(flat), j : j + flat.shape[1]] += share * flat
-
-    def _shaped(self, eye: np.ndarray, other: Attributes) -> np.ndarray:
-        return eye.reshape(2 * [self.found.plain.sizes[i] - 1 for i in other])
 
 
 def _order(

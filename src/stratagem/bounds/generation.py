@@ -65,13 +65,14 @@ class Generation:
 
     def run(
         self, seconds: float = math.inf, enough: float = math.inf, stop: Callable[[float], bool] | None = None
-    ) -> None:
-        """Run until the bound reaches `enough`, time is up or the best strategy found is optimal.
+    ) -> Proof:
+        """Return the best proof once the bound reaches `enough`, time is up or the best strategy found is optimal.
 
         `stop` receives the bound after each round; a true answer ends the search.
         """
         with within(seconds):
             self._run(enough, stop)
+        return self.best
 
     def _run(self, enough: float, stop: Callable[[float], bool] | None) -> None:
         step, idle = STEP, 0

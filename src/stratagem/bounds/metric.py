@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, helmert
-from scipy.optimize import minimize
 
 from stratagem.bounds.exact import solve
 from stratagem.bounds.formulas import ULP, noiseless, root_trace, safe, ulps
 from stratagem.math.computing import on_one_core
 from stratagem.math.deadline import deadline
+from stratagem.math.descent import descend
 from stratagem.math.linalg import factor
 from stratagem.workloads import Workload
 from stratagem.workloads.centring import centred, total_term
@@ -121,7 +122,7 @@ def _searched(R: np.ndarray, F: np.ndarray, first: np.ndarray) -> np.ndarray:
         N[places] = np.exp(z - z.max())
         return N + N.T
 
-    def value(z: np.ndarray, barrier: float) -> tuple[float, np.ndarray]:
+    def value(barrier: float, z: np.ndarray) -> tuple[float, np.ndarray]:
         nonlocal best
         N = spread(z)
         H, D = -R.T @ N @ R, float(N.sum()) / n
@@ -142,19 +143,11 @@ def _searched(R: np.ndarray, F: np.ndarray, first: np.ndarray) -> np.ndarray:
 
     begun = first[places]
     z = np.log(begun)
-    options = {"maxiter": ITERATIONS, "maxfun": 2 * ITERATIONS, "maxcor": 20, "gtol": 1e-8}
+    options = {"maxfun": 2 * ITERATIONS, "maxcor": 20, "gtol": 1e-8}
     for barrier in BARRIERS:
         reached = np.inf
         for _ in range(RESTARTS):
-            found = minimize(
-                value,
-                z,
-                args=(barrier,),
-                jac=True,
-                method="L-BFGS-B",
-                options=options,
-                callback=time.ends_descent,
-            )
+            found = descend(partial(value, barrier), z, ITERATIONS, time=time, **options)
             z = found.x
             if found.fun > reached - ENOUGH or time.over:
                 break

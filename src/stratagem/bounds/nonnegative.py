@@ -22,13 +22,13 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy.optimize import OptimizeResult, minimize
 
 from stratagem.bounds.case import Case
 from stratagem.bounds.generation import Generation, between, first_proof, single_proof
 from stratagem.bounds.proof import WHOLE, Proof, groups, listed_patterns, listed_size, masses
 from stratagem.math.computing import working_in
 from stratagem.math.deadline import deadline, within
+from stratagem.math.descent import descend
 from stratagem.workloads import Workload
 
 EDGE = 1e-9
@@ -221,7 +221,8 @@ class Ascent:
         Distances N_uv = p_u p_v ||F_u - F_v||^2 are best at large epsilon, where reports name single types.
         """
         n, start = case.n, first_proof(case)
-        F, sizes = start.factor, _sizes(n, case.epsilon)
+        largest_size = n if n <= PADDED else int(min(n, 4 * n / (1 + math.exp(case.epsilon)) + 8))
+        F, sizes = start.factor, np.arange(listed_size(n) + 1.0, largest_size + 1.0)
         columns = np.pad(F, ((0, 0), (0, n - F.shape[1]))) if n <= PADDED else F
         unit = max(float(np.linalg.norm(F)), math.ulp(0.0))
         with working_in("float64"):
@@ -232,13 +233,14 @@ class Ascent:
 
     def run(
         self, seconds: float = math.inf, enough: float = math.inf, stop: Callable[[float], bool] | None = None
-    ) -> None:
-        """Run until the bound reaches `enough`, time is up or all stages are done.
+    ) -> Proof:
+        """Return the best proof once the bound reaches `enough`, time is up or all stages are done.
 
         `stop` receives the bound after each stage; a true answer ends the search.
         """
         with within(seconds):
             self._run(enough, stop)
+        return self.best
 
     def _run(self, enough: float, stop: Callable[[float], bool] | None) -> None:
         if not self.best.factor.any():
@@ -288,22 +290,14 @@ class Ascent:
         self.point[parts[1] : parts[3]] *= math.sqrt(unit)
         barrier = 0.0 if self.full else BARRIER * smoothing
 
-        def fall(point: np.ndarray) -> tuple[float, np.ndarray]:
-            value, slope = loss(point, self.terms, smoothing, barrier, self.full)
-            return float(value), np.array(slope)
-
-        def step(intermediate_result: OptimizeResult) -> None:
-            self.point = intermediate_result.x.copy()
-            if deadline().over:
-                raise StopIteration
+        def fall(point: np.ndarray) -> tuple[jax.Array, jax.Array]:
+            return loss(point, self.terms, smoothing, barrier, self.full)
 
         free = [(None, None)]
         limits = [(0, None)] * n + free * (2 * n + 2) + [(0, None)] * len(upper) + free * len(tilts)
-        options = {"maxiter": STEPS, "maxcor": MEMORY, "ftol": 1e-13, "gtol": 1e-9}
+        precise = {"maxcor": MEMORY, "ftol": 1e-13, "gtol": 1e-9}
         with working_in("float64"):
-            minimize(
-                fall, self.point, jac=True, method="L-BFGS-B", bounds=limits, callback=step, options=options
-            )
+            self.point = descend(fall, self.point, STEPS, limits=limits, **precise).x
 
     def _proof(self) -> Proof:
         """Return the proof at the present point."""
@@ -338,9 +332,7 @@ def nonnegative(
         1.0
     """
     case = Case(workload, epsilon, prior)
-    search = (Generation if case.n <= WHOLE else Ascent).of(case)
-    search.run(seconds, enough)
-    return search.best
+    return (Generation if case.n <= WHOLE else Ascent).of(case).run(seconds, enough)
 
 
 def _point(proof: Proof) -> np.ndarray:
@@ -357,12 +349,6 @@ def _symmetric(upper: np.ndarray, n: int) -> np.ndarray:
     N = np.zeros((n, n))
     N[np.triu_indices(n, 1)] = upper
     return N + N.T
-
-
-def _sizes(n: int, epsilon: float) -> np.ndarray:
-    """Return the sizes (K,) of patterns that are not listed and are looked at."""
-    largest = n if n <= PADDED else int(min(n, 4 * n / (1 + math.exp(epsilon)) + 8))
-    return np.arange(listed_size(n) + 1.0, largest + 1.0)
 
 
 def _grid(p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

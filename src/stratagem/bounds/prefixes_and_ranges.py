@@ -11,12 +11,12 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy.optimize import OptimizeResult, minimize
 
 from stratagem.bounds.formulas import ULP, root_trace, safe
 from stratagem.bounds.nonnegative import largest, logarithm, root, spectral
 from stratagem.math.computing import working_in
-from stratagem.math.deadline import deadline, within
+from stratagem.math.deadline import within
+from stratagem.math.descent import descend
 from stratagem.workloads.ranges import Line
 
 LOW, CELLS = 32, 24
@@ -246,21 +246,13 @@ class RangeSearch:
         with working_in("float64"):
             width = smoothing * np.array([float(size) for size in _sizes(self.point, self.terms)])
 
-        def fall(point: np.ndarray) -> tuple[float, np.ndarray]:
-            value, slope = _loss(point, self.terms, width, smoothing)
-            return float(value), np.array(slope)
-
-        def step(intermediate_result: OptimizeResult) -> None:
-            self.point = intermediate_result.x.copy()
-            if deadline().over:
-                raise StopIteration
+        def fall(point: np.ndarray) -> tuple[jax.Array, jax.Array]:
+            return _loss(point, self.terms, width, smoothing)
 
         limits = [(None, None)] * 2 + [(0, None)] * (len(self.point) - 2)
-        options = {"maxiter": STEPS, "maxcor": MEMORY, "ftol": 1e-13, "gtol": 1e-9}
+        precise = {"maxcor": MEMORY, "ftol": 1e-13, "gtol": 1e-9}
         with working_in("float64"):
-            minimize(
-                fall, self.point, jac=True, method="L-BFGS-B", bounds=limits, callback=step, options=options
-            )
+            self.point = descend(fall, self.point, STEPS, limits=limits, **precise).x
 
     def _arrays(self, point: np.ndarray) -> Arrays:
         """Return the arrays of a proof from a vector of search variables."""

@@ -50,7 +50,9 @@ def beyond() -> np.ndarray:
         >>> beyond()[[0, 1, 2, 16, 24]].tolist()
         [0.0, 42.0, 64.0, 0.0, 64.0]
     """
-    first = _four()
+    first = ((np.arange(1 << 16)[:, None] >> np.arange(16)) & 1) @ hadamard(16).astype(
+        float
+    )  # sets on four bits
     q = squares(first)
     flat = joined(first[q == 0], first[q == 0], 1)
     near = joined(first[_representatives(first, q < LIMIT / 8)], first[q < LIMIT / 4], LIMIT / 2)
@@ -74,12 +76,6 @@ def joined(first: np.ndarray, second: np.ndarray, limit: float) -> np.ndarray:
     own = [2 * squares(S) + np.square(S[:, two]).sum(axis=1) for S in (first, second)]
     i, j = np.nonzero(own[0][:, None] + own[1] - 2 * a @ b.T < limit - 0.5)
     return np.concatenate([first[i] + second[j], first[i] - second[j]], axis=1)
-
-
-def _four() -> np.ndarray:
-    """Return S (2^16 x 16) of all sets on four bits, types by the bits of the number of a set."""
-    inside = (np.arange(1 << 16)[:, None] >> np.arange(16)) & 1
-    return inside @ hadamard(16).astype(float)
 
 
 def _representatives(S: np.ndarray, chosen: np.ndarray) -> np.ndarray:

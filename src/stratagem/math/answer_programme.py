@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -70,7 +69,11 @@ class SolvedProgramme:
     theta: np.ndarray
     """Least probability of every output (K,)."""
     value: float
-    bound: float
+    """The cost."""
+    prices: np.ndarray
+    """(lambda, mu) (n x (1 + r))."""
+    bound: float = 0.0
+    """What the optimum over all answers costs at least."""
 
 
 def programme(columns: np.ndarray, weights: np.ndarray, epsilon: float, E: float) -> SolvedProgramme:
@@ -86,7 +89,10 @@ def programme(columns: np.ndarray, weights: np.ndarray, epsilon: float, E: float
     best = found = _solved(given)
     proof, cuts, top, search = None, outer[:0], math.inf, deadline().part(SEARCHED)
     for left in reversed(range(ROUNDS[columns.shape[1]])):
-        proofs = _proofs(found.prices, proof, given, starts)
+        tried = [found.prices]
+        if proof is not None and several:  # half-way to the best so far, which swings less
+            tried.append((found.prices + proof.prices) / 2)
+        proofs = [_lowered(one, given, starts) for one in tried]
         proof = max([*proofs, proof or proofs[0]], key=lambda one: one.bound)
         last = not left or search.over
         slack = TIGHT[columns.shape[1]] * (best.value - noise) + NEGLIGIBLE * best.value
@@ -101,24 +107,15 @@ def programme(columns: np.ndarray, weights: np.ndarray, epsilon: float, E: float
         found = _solved(given)
         best = min(best, found, key=lambda one: one.value)
     bound = proof.worth - max(0.0, top) if proof else 0.0
-    return SolvedProgramme(best.points * unit, best.theta, best.value * unit**2, bound * unit**2)
+    return replace(best, points=best.points * unit, value=best.value * unit**2, bound=bound * unit**2)
 
 
-class _Solved(NamedTuple):
-    """The programme over given answers: those in use, their least probabilities, the cost and the prices."""
-
-    points: np.ndarray
-    theta: np.ndarray
-    value: float
-    prices: np.ndarray
-
-
-def _solved(given: Answers) -> _Solved:
+def _solved(given: Answers) -> SolvedProgramme:
     """Return the programme's solution over given answers."""
     at = solve(given)
     kept = at.theta > USED * at.theta.max()
     value = float((given.costs * (at.theta[:, None] + at.x)).sum())
-    return _Solved(given.points[kept], at.theta[kept], value, at.prices)
+    return SolvedProgramme(given.points[kept], at.theta[kept], value, at.prices)
 
 
 def _secured(
@@ -140,16 +137,6 @@ def _secured(
         if check + 1 < checks:
             proof = _lowered(proof.prices, given, starts)
     return proof, top, starts, False
-
-
-def _proofs(
-    prices: np.ndarray, best: SafePrices | None, given: Answers, starts: np.ndarray
-) -> list[SafePrices]:
-    """Return what prices prove, and for several numbers also those half-way to the best so far, which swing less."""
-    tried = [prices]
-    if best is not None and given.points.shape[1] > 1:
-        tried.append((prices + best.prices) / 2)
-    return [_lowered(one, given, starts) for one in tried]
 
 
 def _first(columns: np.ndarray, epsilon: float, E: float) -> tuple[np.ndarray, np.ndarray]:

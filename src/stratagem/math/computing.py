@@ -1,17 +1,22 @@
-"""How arrays are computed: the bits that compiled code keeps, the cores that linear algebra uses."""
+"""How arrays are computed: bits that compiled code keeps, cores that linear algebra uses, and one text for two kinds.
+
+An algorithm that asks an array for its `namespace` runs at once on NumPy's arrays and is compiled on JAX's.
+"""
 
 from __future__ import annotations
 
 import os
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import scipy.linalg  # noqa: F401  SciPy's own BLAS must be loaded before its threads are counted
+from scipy.linalg.lapack import get_lapack_funcs
 from threadpoolctl import ThreadpoolController
 
 Precision = Literal["float64", "float32"]
@@ -69,3 +74,74 @@ def quiet_solver() -> Iterator[None]:
 def _libraries() -> ThreadpoolController:
     """Return the controller of the thread pools of all loaded libraries."""
     return ThreadpoolController()
+
+
+_potrf, _potrs = get_lapack_funcs(("potrf", "potrs"), dtype=np.float64)
+"""LAPACK itself, as SciPy's checks of small matrices cost more than their solution."""
+
+
+def namespace(a: Any) -> Any:
+    """Return the module that an array belongs to, numpy or jax.numpy."""
+    return a.__array_namespace__()
+
+
+@cache
+def compiled(function: Callable[..., Any], *static: str) -> Callable[..., Any]:
+    """Return a function of JAX arrays that compiles the given one for each new shape and each new value of `static`."""
+    return jax().jit(function, static_argnames=static)
+
+
+def while_loop(xp: Any, going: Callable[[Any], Any], step: Callable[[Any], Any], state: Any) -> Any:
+    """Return the state after as many steps as it takes until `going` is false of it."""
+    if xp is not np:
+        return jax().lax.while_loop(going, step, state)
+    while going(state):
+        state = step(state)
+    return state
+
+
+def repeat(xp: Any, count: int, step: Callable[[Any], Any], state: Any) -> Any:
+    """Return the state after `count` steps."""
+    if xp is not np:
+        return jax().lax.fori_loop(0, count, lambda _, state: step(state), state)
+    for _ in range(count):
+        state = step(state)
+    return state
+
+
+def cholesky(A: Any) -> Any:
+    """Return the lower Cholesky factor of A (n x n), all NaN where A is not positive definite."""
+    if (xp := namespace(A)) is not np:
+        return xp.linalg.cholesky(A)
+    lower, failed = _potrf(A, lower=True)
+    return np.full_like(A, np.nan) if failed else lower
+
+
+def cho_solve(lower: Any, B: Any) -> Any:
+    """Return A^-1 B for the lower Cholesky factor of A (n x n) and B (n,) or (n x k)."""
+    if namespace(lower) is not np:
+        return jax().scipy.linalg.cho_solve((lower, True), B)
+    return _potrs(lower, B, lower=True)[0]
+
+
+def conjugate_gradients(
+    product: Callable[[Any], Any], b: Any, precondition: Callable[[Any], Any], most: int, tolerance: float
+) -> Any:
+    """Return v with A v near b (n,), A positive definite and given by its product.
+
+    At most `most` steps are taken, until |b - A v| <= tolerance |b|. `precondition` is the product with about A^-1.
+    """
+    xp = namespace(b)
+    enough = tolerance**2 * (b @ b)
+
+    def step(now: tuple[Any, ...]) -> tuple[Any, ...]:
+        v, r, d, gamma, k = now
+        along = product(d)
+        length = gamma / (d @ along)
+        v, r = v + length * d, r - length * along
+        z = precondition(r)
+        return v, r, z + (r @ z) / gamma * d, r @ z, k + 1
+
+    z = precondition(b)
+    start = xp.zeros_like(b), b, z, b @ z, 0
+    return while_loop(xp, lambda now: (now[1] @ now[1] > enough) & (now[4] < most), step, start)[0]

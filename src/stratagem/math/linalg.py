@@ -54,6 +54,12 @@ def diameter(points: np.ndarray, metric: Literal["cityblock", "euclidean"]) -> f
     return float(pdist(points.T, metric).max(initial=0.0))
 
 
+def reach(x: np.ndarray, dx: np.ndarray) -> float:
+    """Return the largest t with x + t dx >= 0, infinite where nothing falls."""
+    falling = dx < 0
+    return float(np.min(-x[falling] / dx[falling], initial=np.inf))
+
+
 def centre(V: np.ndarray, prior: np.ndarray | None = None) -> np.ndarray:
     """Return A V A^T with A = I - 1 p^T for a prior p (n,): V seen from p^perp, because A^T p = 0.
 

@@ -18,6 +18,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from stratagem.math.computing import on_one_core
+from stratagem.math.linalg import reach
 
 STEPS = 150
 """Newton steps at most; 10 to 40 are usual."""
@@ -195,9 +196,7 @@ class _Point(NamedTuple):
 
     def reach(self, step: _Point) -> float:
         """Return how far a step may go, at most 1."""
-        x, dx = np.concatenate(self[:4]), np.concatenate(step[:4])
-        falling = dx < 0
-        return min(1.0, BOUNDARY * float(np.min(-x[falling] / dx[falling], initial=np.inf)))
+        return min(1.0, BOUNDARY * reach(np.concatenate(self[:4]), np.concatenate(step[:4])))
 
     @property
     def products(self) -> float:

@@ -10,12 +10,12 @@ from functools import cached_property
 from typing import ClassVar, NamedTuple, final
 
 import numpy as np
-from scipy.optimize import minimize
 
 from stratagem.bounds import Bound, Bounds
 from stratagem.bounds.formulas import PAIRWISE, attempted, pairwise_queries, pairwise_types, ulps
 from stratagem.estimators import Accuracy, Estimator
 from stratagem.math.deadline import deadline, fits, within
+from stratagem.math.descent import descend
 from stratagem.math.linalg import centre
 from stratagem.math.privacy import uniform
 from stratagem.problem.problem import Average, Problem, WarmStart
@@ -130,14 +130,11 @@ def _ascend(
         parts = [m * (g - m @ g) for m, g in zip(mixtures, gradients, strict=True)]
         return -value / scale, -np.concatenate(parts) / scale
 
-    options = {"maxiter": MAX_STEPS}
-    return blocks(
-        minimize(
-            loss, start, jac=True, method="L-BFGS-B", options=options, callback=deadline().ends_descent
-        ).x
-    )
+    return blocks(descend(loss, start, MAX_STEPS).x)
 
 
+EVEN = 1e-9
+"""Relative error up to which a mixture counts as uniform."""
 QUERIES = 1 << 22
 """Largest number of entries of W (p x n) for which this objective is available."""
 
@@ -270,7 +267,8 @@ class WorstCase(Minimax):
         return root(self.rest).T, None
 
     def mixed(self, mixture: np.ndarray) -> Average:
-        return Average(workload=self.rest, epsilon=self.epsilon, prior=None if _even(mixture) else mixture)
+        even = np.abs(mixture * len(mixture) - 1).max() <= EVEN
+        return Average(workload=self.rest, epsilon=self.epsilon, prior=None if even else mixture)
 
     def pairwise(self) -> float:
         return pairwise_types(self.rest.gram(), self.epsilon, ulps(self.rest))
@@ -320,8 +318,3 @@ class WorstQuery(Minimax):
 
     def least_favourable(self) -> np.ndarray:
         return least_favourable_queries(self.rows, self.epsilon, self.shares)
-
-
-def _even(mixture: np.ndarray) -> bool:
-    """Return whether a mixture (n,) is uniform up to a relative error of 1e-9."""
-    return bool(np.abs(mixture * len(mixture) - 1).max() <= 1e-9)

@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stratagem.math.linalg import reach
+
 UPDATES = 60
 """Number of multiplicative updates that select the first working set of patterns."""
 FAINT = 1e-9
@@ -134,19 +136,13 @@ def _barrier(energies: np.ndarray, costs: np.ndarray, start: np.ndarray, toleran
         dx = np.linalg.solve(hessian, at.gains - 1 + mu / x)
         dz, dm = mu / x - z - z / x * dx, _mixed(energies, dx)
 
-        step = _shortened(partial(_rise, costs, m, dm, x, dx, mu), _longest(x, dx))
+        step = _shortened(partial(_rise, costs, m, dm, x, dx, mu), min(1.0, INTERIOR * reach(x, dx)))
         if step == 0:
             break
-        along = _longest(z, dz)
+        along = min(1.0, INTERIOR * reach(z, dz))
         x, z, m = x + step * dx, z + along * dz, m + step * dm
         mu = float(x @ z) / B * (0.1 if min(step, along) > 0.9 else 0.5)
     return x / x.sum()
-
-
-def _longest(x: np.ndarray, dx: np.ndarray) -> float:
-    """Return the longest step, at most 1, that leaves x + step dx well inside the positive orthant."""
-    falling = dx < 0
-    return min(1.0, INTERIOR * float((-x[falling] / dx[falling]).min(initial=np.inf)))
 
 
 def _rise(

@@ -8,13 +8,12 @@ from collections.abc import Iterator
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy.optimize import minimize
 
 from stratagem.math.computing import working_in
-from stratagem.math.deadline import deadline
+from stratagem.math.descent import descend
 from stratagem.math.linalg import centre
 from stratagem.math.shuffling import PrivacyBlanket, Target, largest_allowed
-from stratagem.solvers.certified.patterns import distinct, root_fields
+from stratagem.solvers.certified.patterns import distinct, root_fields, top_cells
 from stratagem.strategies import TwoLevelStrategy
 from stratagem.strategies.two_level import pack
 
@@ -93,13 +92,10 @@ def search_shuffled(
 def _improved(z: np.ndarray, B: np.ndarray, V: np.ndarray, c: float, apart: float, p: float) -> np.ndarray:
     rows, start = _padded(B, z)
 
-    def value(z: np.ndarray) -> tuple[float, np.ndarray]:
-        loss, slope = _slope(z, rows, V, c, apart, p)
-        return float(loss), np.asarray(slope)
+    def value(z: np.ndarray) -> tuple[jax.Array, jax.Array]:
+        return _slope(z, rows, V, c, apart, p)
 
-    options = {"maxiter": ITERATIONS, "maxfun": 2 * ITERATIONS, "maxcor": 20}
-    asked = {"jac": True, "method": "L-BFGS-B", "options": options, "callback": deadline().ends_descent}
-    return minimize(value, start, **asked).x[: len(B)]
+    return descend(value, start, ITERATIONS, maxfun=2 * ITERATIONS, maxcor=20).x[: len(B)]
 
 
 def _padded(B: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -138,9 +134,7 @@ def _fields(factor: np.ndarray, E: float, rng: np.random.Generator) -> np.ndarra
     n = len(factor)
     largest = max(2, min(n - 1, int(1.5 * n / (1 + E)) + 2))
     sizes = np.exp(rng.uniform(0, math.log(largest + 0.99), FIELDS)).astype(int)
-    order = np.argsort(-rng.standard_normal((FIELDS, factor.shape[1])) @ factor.T, axis=1)
-    places = np.argsort(order, axis=1)
-    return places < sizes[:, None]
+    return top_cells(np.argsort(-rng.standard_normal((FIELDS, factor.shape[1])) @ factor.T, axis=1), sizes)
 
 
 def _scaled(theta: np.ndarray, B: np.ndarray, E: float, target: Target) -> TwoLevelStrategy:

@@ -224,8 +224,7 @@ def search(
     """Run an algorithm from each of its starts and keep the best state; Ctrl-C ends only the search.
 
     Gaps are measured against `lower_bound`, a number or a function of the best state, by default that of the problem.
-    A state that is `needed` is there even if
-    Ctrl-C comes before the first.
+    A state that is `needed` is there even if Ctrl-C comes before the first.
     """
     release_compiled_code()
     known = problem.lower_bound if lower_bound is None else lower_bound

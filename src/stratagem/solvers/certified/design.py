@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stratagem.math.array import compiled
-from stratagem.math.computing import Precision, jax, working_in
+from stratagem.math.computing import Precision, compiled, jax, working_in
 from stratagem.math.deadline import RATE, Deadline, deadline
 from stratagem.math.linalg import CentredInverse, PseudoInverse, centred_inverse
 from stratagem.math.privacy import ratio

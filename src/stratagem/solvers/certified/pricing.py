@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from stratagem.math.array import namespace, repeat
+from stratagem.math.computing import namespace, repeat
 
 Array = Any
 """An array of NumPy or of JAX; all arrays of one call are of one kind."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from stratagem.math.array import cho_solve, cholesky, conjugate_gradients, namespace, repeat, while_loop
+from stratagem.math.computing import cho_solve, cholesky, conjugate_gradients, namespace, repeat, while_loop
 
 Array = Any
 """An array of NumPy or of JAX; all arrays of one call are of one kind."""

@@ -127,17 +127,11 @@ def _fields(signature: Signature, amplitudes: np.ndarray, rng: np.random.Generat
 def _sizes(signature: Signature, count: int, rng: np.random.Generator) -> np.ndarray:
     """Return random pattern sizes (count,): half next to cells/(1 + E), others sixteenths of the cells or around."""
     cells, best = signature.cells, signature.cells / (2 + signature.excess)
-    near = _near(signature, count, rng)
+    near = np.clip(np.floor(best + rng.random(count)), 1, cells - 1)
     dyadic = cells * rng.integers(1, 9, count) / 16
     around = best * np.exp(rng.normal(0, 0.3, count))
     kind = rng.choice(3, count, p=(0.5, 0.25, 0.25))
     return np.clip(np.choose(kind, (near, dyadic, around)).astype(int), 1, cells - 1)
-
-
-def _near(signature: Signature, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Return random integers (count,) next to cells/(1 + E), the size at which a pattern has the most energy."""
-    near = np.floor(signature.cells / (2 + signature.excess) + rng.random(count)).astype(int)
-    return np.clip(near, 1, signature.cells - 1)
 
 
 def undervalued(

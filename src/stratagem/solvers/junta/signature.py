@@ -160,7 +160,13 @@ class Signature:
 
     def power(self, patterns: np.ndarray) -> np.ndarray:
         """Return |x^(chi)|^2 at all characters of the axes (P, cells), 0 at the trivial one."""
-        transformed = self._hadamard(patterns.astype(float)) if self._binary else self._whole(patterns)
+        fields = patterns.astype(float)
+        if self._binary:
+            transformed = self._hadamard(fields)
+        else:
+            transformed = np.asarray(
+                fftn(fields.reshape(-1, *self.shape), axes=range(1, 1 + len(self.shape)))
+            )
         power = np.square(np.abs(transformed)).reshape(-1, self.cells)
         power *= np.square(self.excess / (self.cells + self.excess * patterns.sum(axis=1)))[:, None]
         power[:, 0] = 0
@@ -185,10 +191,6 @@ class Signature:
     def _half(self, spectrum: np.ndarray) -> np.ndarray:
         """Return the part of a real, symmetric spectrum that `_transform` works with."""
         return spectrum.ravel() if self._binary else spectrum[..., : self.shape[-1] // 2 + 1]
-
-    def _whole(self, patterns: np.ndarray) -> np.ndarray:
-        array = patterns.reshape(-1, *self.shape).astype(float)
-        return np.asarray(fftn(array, axes=range(1, array.ndim)))
 
     def _hadamard(self, fields: np.ndarray) -> np.ndarray:
         """Return the Walsh-Hadamard transform of each row, five axes at a time, as products of few large matrices."""

@@ -82,7 +82,6 @@ class Flat(NamedTuple):
 
     @property
     def objective(self) -> float:
-        """The objective L(Q) of the strategy."""
         return self.accuracy.objective
 
 
