@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ def descend(
     start: np.ndarray,
     steps: int,
     *,
-    limits: list[tuple[float | None, float | None]] | None = None,
+    limits: Sequence[tuple[float | None, float | None]] | None = None,
     time: Deadline | None = None,
     **options: float,
 ) -> OptimizeResult:

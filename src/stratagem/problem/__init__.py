@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from numpy.typing import ArrayLike
 
@@ -62,6 +63,7 @@ def problem_of(
 
 
 def _constraints(given: Iterable[Constraint]) -> tuple[Constraint, ...]:
+    found: tuple[Any, ...]
     try:
         found = tuple(given)
     except TypeError:  # a single one

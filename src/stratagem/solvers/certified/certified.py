@@ -129,7 +129,7 @@ class Certified(Algorithm):
         """Return the state after one round of column generation, or after some gradient steps of a polish."""
         return self._polished(problem, state.advanced(problem))
 
-    def finish(self, problem: Problem, state: ColumnGenerationState | Polish) -> Strategy:
+    def finish(self, problem: Problem, state: Any) -> Strategy:
         return state.strategy(problem, self.outputs)
 
     def _fresh(self, problem: Problem, rng: np.random.Generator) -> ColumnGenerationState:
