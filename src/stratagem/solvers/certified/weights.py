@@ -1,4 +1,14 @@
-"""The weights of fixed patterns: an A-optimal design by a monotone, accelerated majorisation."""
+"""The weights of many given patterns: an A-optimal design by a monotone, accelerated majorisation.
+
+An update (`improve`; theory.md, section 3) takes the balanced weights that minimise the majorising sum, by Newton steps
+on its dual (`balance`), which conjugate gradients solve with the design's own information matrix as preconditioner. It
+starts ahead of the last weights along log p.
+
+Weights of given rows are found in two other places, for what this one does not give. `bounds.exact.solve` has prices
+that prove a bound, in steps of m^3: over the 1,022 patterns of 10 user types no row exceeds them after 0.7 s, while
+rows exceed those of 640 updates (0.6 s) by 1e-4 of L, though 160 updates are within 1e-6 of the optimum.
+`gradient.loss.reweigh` is one update for rows of any levels, compiled into the descent.
+"""
 
 from __future__ import annotations
 
