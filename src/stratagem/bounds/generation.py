@@ -52,11 +52,7 @@ class Generation:
     """Least L(Q) of the strategies found so far."""
 
     @classmethod
-    def of(
-        cls,
-        case: Case,
-        patterns: np.ndarray | None = None,
-    ) -> Generation:
+    def of(cls, case: Case, patterns: np.ndarray | None = None) -> Generation:
         """Return a new search over single types, all types but one, and given or worst patterns (N, n)."""
         start = first_proof(case)
         single = np.eye(len(start.gamma))

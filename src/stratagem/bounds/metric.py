@@ -179,9 +179,8 @@ def all_rays(d: np.ndarray) -> np.ndarray:
     found = []
     for number in range(2 ** (n - 1)):
         x = np.zeros((len(trees), n))
-        for place, (leaf, parent) in reversed(
-            list(enumerate(edges))
-        ):  # parents are known before their leaves
+        # parents are known before their leaves
+        for place, (leaf, parent) in reversed(list(enumerate(edges))):
             x[trees, leaf] = x[trees, parent] + (1 if number >> place & 1 else -1) * d[leaf, parent]
         kept = np.ones(len(trees), dtype=bool)
         for v in range(n):

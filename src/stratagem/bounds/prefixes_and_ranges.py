@@ -302,16 +302,12 @@ def _parts(
     point: jax.Array, terms: RangeProblem
 ) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array, jax.Array]:
     """Return w, R/P^2, the mean price, slacks of user types (K, 2 P) and constants of the sizes of patterns (K,)."""
-    prices, w, R = (
-        point[:2],
-        point[2 : 2 + terms.sums.size],
-        point[2 + terms.sums.size :][mirrored()] / CELLS**2,
-    )
+    prices, w, R = jnp.split(point, (2, 2 + terms.sums.size))
+    R = R[mirrored()] / CELLS**2
     f, c, nu = terms.f, terms.c, terms.sums @ w + terms.bumps @ R.sum(axis=1)
     a = 1 + c * f
-    linear = (c**2 / a)[:, None] * ((1 - 2 * f)[:, None] + jnp.outer(2 * f, nu)) - c * (
-        prices[0] + prices[1] * nu
-    )
+    linear = (c**2 / a)[:, None] * ((1 - 2 * f)[:, None] + jnp.outer(2 * f, nu))
+    linear = linear - c * (prices[0] + prices[1] * nu)
     price = prices[0] + prices[1] * nu.mean()
     return w, R, price, linear, (c * f) ** 2 / a * (1 - nu.mean()) - price
 

@@ -50,9 +50,8 @@ def beyond() -> np.ndarray:
         >>> beyond()[[0, 1, 2, 16, 24]].tolist()
         [0.0, 42.0, 64.0, 0.0, 64.0]
     """
-    first = ((np.arange(1 << 16)[:, None] >> np.arange(16)) & 1) @ hadamard(16).astype(
-        float
-    )  # sets on four bits
+    sets = (np.arange(1 << 16)[:, None] >> np.arange(16)) & 1  # all on four bits
+    first = sets @ hadamard(16).astype(float)
     q = squares(first)
     flat = joined(first[q == 0], first[q == 0], 1)
     near = joined(first[_representatives(first, q < LIMIT / 8)], first[q < LIMIT / 4], LIMIT / 2)

@@ -263,9 +263,8 @@ class Steps(Constraint):
                 f"{d.size} steps were given, but {n} values have {n - 1} pairs of neighbours: give one number for all "
                 f"of them, or {n - 1}"
             )
-        within = bool(
-            ((d >= self.LEAST) & (d <= MAXIMUM)).all()
-        )  # else products and sums may be beyond float64
+        # else products and sums may be beyond float64
+        within = bool(((d >= self.LEAST) & (d <= MAXIMUM)).all())
         if not within or d.max() > self.APART * d.min() or d.sum() > MAXIMUM:
             raise ValueError(
                 f"the steps must be numbers of at least {self.LEAST:g}, none more than {self.APART} times another, and "

@@ -80,9 +80,8 @@ def _value(V: np.ndarray, p: np.ndarray, gamma: np.ndarray, epsilon: float) -> _
     excess = math.sinh(epsilon / 2) ** 2  # kappa - 1
     delta = gamma - p
     cov = np.diag(p) - np.outer(p, p)
-    if (
-        not gamma.all() or excess * (np.sum(p**2 / gamma) - 1) >= 1
-    ):  # Gamma >= 0 iff (kappa - 1) chi^2(p, gamma) <= 1
+    # Gamma >= 0 iff (kappa - 1) chi^2(p, gamma) <= 1
+    if not gamma.all() or excess * (np.sum(p**2 / gamma) - 1) >= 1:
         return _Value(-math.inf, 0 * p, 0 * p, cov)
     values, vectors = np.linalg.eigh(
         np.diag(gamma) - np.outer(gamma, gamma) - excess * np.outer(delta, delta)

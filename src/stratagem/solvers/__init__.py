@@ -7,17 +7,7 @@ from stratagem.solvers.few_queries import FewQueries
 from stratagem.solvers.gradient.projected_gradient import ProjectedGradient
 from stratagem.solvers.junta.junta import Junta
 from stratagem.solvers.orbit.orbit import Orbit
-from stratagem.solvers.solver import (
-    Algorithm,
-    Callback,
-    Choice,
-    Limits,
-    Search,
-    Solver,
-    Status,
-    Step,
-    search,
-)
+from stratagem.solvers.solver import Algorithm, Callback, Choice, Limits, Search, Solver, Status, Step, search
 
 __all__ = [
     "Algorithm",

@@ -94,14 +94,7 @@ class Auto(Solver):
 
     @property
     def limits(self) -> Limits:
-        return Limits(
-            max_steps=0,
-            restarts=1,
-            tolerance=0,
-            patience=1,
-            max_seconds=self.max_seconds or LONGEST,
-            gap=self.gap,
-        )
+        return Limits(0, 1, 0.0, 1, self.max_seconds or LONGEST, self.gap)
 
     def select(self, problem: Problem) -> Choice:
         if problem.kind != AVERAGE:

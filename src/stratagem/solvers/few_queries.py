@@ -95,9 +95,8 @@ def served_strategy(
             q = theta[:, None] + balance.cheapest(drawn).T
             q = np.clip(q, theta[:, None], E * theta[:, None])
             inner = np.minimum(q - theta[:, None], E * theta[:, None] - q).argmax(axis=0)
-            q[inner, np.arange(q.shape[1])] += 1 - q.sum(
-                axis=0
-            )  # the entry with most room takes what rounding left
+            # the entry with most room takes what rounding left
+            q[inner, np.arange(q.shape[1])] += 1 - q.sum(axis=0)
             return MatrixStrategy(q[:, kind.ravel()]), middle + unit * t / (1 - shrink)
     raise np.linalg.LinAlgError("no outputs within reach")
 

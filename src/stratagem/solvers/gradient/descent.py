@@ -13,12 +13,7 @@ import optax
 from stratagem.math.computing import working_in
 from stratagem.math.privacy import ratio
 from stratagem.solvers.gradient.loss import Evaluation, evaluate, gradient, merged, reweigh
-from stratagem.solvers.gradient.projection import (
-    Method,
-    feasible_thresholds,
-    force,
-    project_with_multiplier,
-)
+from stratagem.solvers.gradient.projection import Method, feasible_thresholds, force, project_with_multiplier
 from stratagem.strategies import MatrixStrategy
 
 DECREASE = 1e-4
@@ -151,7 +146,7 @@ def advance(point: Point, momentum: float, projection: Method) -> Point:
     bold = last.tries == 1
     reached = Q - last.step * jnp.where(bold, along_Q, G)
     kept = jax.lax.cond(last.accepted, lambda: (last.Q, last.z, last.evaluation), lambda: (Q, z, before))
-    return Point(
+    return point._replace(
         Q=kept[0],
         z=kept[1],
         evaluation=kept[2],
@@ -161,10 +156,6 @@ def advance(point: Point, momentum: float, projection: Method) -> Point:
         update=jax.tree.map(partial(jnp.where, bold), advanced, rule.init((Q, z))),
         accepted=last.accepted,
         steps=point.steps + 1,
-        due=point.due,
-        wait=point.wait,
-        F=F,
-        E=E,
     )
 
 

@@ -44,7 +44,8 @@ class Characters:
         for kind, value, many in zip(spectrum.types, spectrum.values, spectrum.multiplicities, strict=True):
             if not any(kind) or many <= 0:
                 continue
-            owner = _conjugates(self._frequencies(kind))
+            sides = zip(self.lengths, kind, self.ordered, strict=True)
+            owner = _conjugates(tuple(a - 1 for a, touched, ordered in sides if touched and ordered))
             v = self._values(kind) if owner.ndim else np.array(value)
             each = np.bincount(owner.ravel()) * (many / owner.size)
             cost = each * np.bincount(owner.ravel(), v.ravel()) / np.bincount(owner.ravel())
@@ -79,11 +80,6 @@ class Characters:
                 places = self._places[kind].reshape(shape)
                 labels[tuple(slice(1, None) if one else 0 for one in touched)] = places
         return labels
-
-    def _frequencies(self, kind: Type) -> tuple[int, ...]:
-        """Return the number of nonzero frequencies of each ordered attribute that a type touches."""
-        sides = zip(self.lengths, kind, self.ordered, strict=True)
-        return tuple(a - 1 for a, count, ordered in sides if count and ordered)
 
     def _values(self, kind: Type) -> np.ndarray:
         """Return v at each frequency of the ordered attributes that a type touches."""

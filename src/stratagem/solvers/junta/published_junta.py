@@ -38,11 +38,7 @@ def sampled_tables(spectrum: Spectrum, epsilon: float) -> dict[str, TableSamplin
     shares = {"equal shares": sets / sets.sum(), "shares by cost": by_cost}
     return {
         name: TableSampling(
-            sizes=spectrum.sizes,
-            groups=spectrum.groups,
-            tables=tuple(tables),
-            oracles=oracles,
-            shares=share,
+            sizes=spectrum.sizes, groups=spectrum.groups, tables=tuple(tables), oracles=oracles, shares=share
         )
         for name, share in shares.items()
     }

@@ -11,14 +11,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from stratagem.estimators.translation.score import EvenScores
-from stratagem.math.galois import (
-    cyclotomic_index,
-    is_prime,
-    largest_order,
-    orbits,
-    primitive_root,
-    roots,
-)
+from stratagem.math.galois import cyclotomic_index, is_prime, largest_order, orbits, primitive_root, roots
 from stratagem.math.transform import rfft
 from stratagem.strategies import OrbitStrategy, Pattern, SubsetSelection
 

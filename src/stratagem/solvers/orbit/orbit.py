@@ -65,14 +65,6 @@ class OrbitMixture:
         return evaluate(self.target.workload, self.strategy)
 
 
-def _strategy(target: CycleTarget, patterns: Sequence[Pattern], weights: np.ndarray) -> OrbitStrategy:
-    """Return the strategy of all translates of the patterns with positive weight."""
-    used = weights > 0
-    w = weights[used] / weights[used].sum()
-    kept = tuple(pattern for pattern, one in zip(patterns, used, strict=True) if one)
-    return OrbitStrategy(target.sizes, target.cycles, kept, w / w.sum(), target.ratio)
-
-
 class Flat(NamedTuple):
     """The final state for a histogram: the strategy of `flat_orbit` and its accuracy."""
 
@@ -196,7 +188,9 @@ class Orbit(Algorithm):
         energies = np.concatenate([state.energies, np.array(energies)])
         w = mixed(target, energies)
         patterns = state.patterns + tuple(drawn)
-        strategy = _strategy(target, patterns, w)
+        used = tuple(pattern for pattern, one in zip(patterns, w, strict=True) if one > 0)
+        shares = w[w > 0] / w[w > 0].sum()
+        strategy = OrbitStrategy(target.sizes, target.cycles, used, shares / shares.sum(), target.ratio)
         value = transformed_objective(problem.workload, strategy)
         ahead = OrbitMixture(target, state.rng, patterns, energies, total, w, value, strategy)
         if value < state.objective:
