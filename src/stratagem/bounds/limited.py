@@ -29,8 +29,7 @@ def limited_bound(
     With weights mu of the pairs, sum mu = 1, and their Laplacian G, section 4 of theory.md asks for D >= tr(G M):
     tr(G M) = sum_y theta_y c^2 cut(T_y)/(n + c k), sum_y theta_y (n + c k) = n, and the limit is
     sum_y theta_y cut(T_y) <= 2 apart or sum_y theta_y (1 - k/n) <= guess. So D = n nu + kappa times the limit, for
-    any price kappa, nu the largest (c^2 cut/(n + c k) - kappa cut or (1 - k/n))/(n + c k) over all sizes k. No set of
-    k types cuts more than (largest eigenvalue of G) k (n - k)/n or than its k largest degrees.
+    any price kappa, nu the largest (c^2 cut/(n + c k) - kappa cut or (1 - k/n))/(n + c k) over all sizes k.
 
     Source:
         theory.md, sections 10 and 11.
@@ -46,11 +45,9 @@ def limited_bound(
     mu = (np.ones((n, n)) - np.eye(n)) * (2 / (n * (n - 1)))
     best = 0.0
     for _ in range(STEPS):
-        degrees = mu.sum(axis=1)
-        G = np.diag(degrees) - mu
+        G = np.diag(mu.sum(axis=1)) - mu
         top = float(np.linalg.eigvalsh(G)[-1]) * (1 + 1e-9)
-        sums = np.cumsum(np.sort(degrees)[::-1])
-        cut = np.minimum(top * k * (n - k) / n, np.minimum(sums[k - 1], sums[n - k - 1]))
+        cut = largest_cuts(np.diag(G), top)
         gained = c**2 * cut / size
         used, limit = (1 - k / n, guess) if apart is None else (cut, 2 * apart)
         assert limit is not None, "one limit is given"
@@ -67,3 +64,13 @@ def limited_bound(
         mu = mu * np.sqrt(np.maximum(gain, 0) / gain.max())
         mu *= 2 / mu.sum()
     return safe(best, epsilon)
+
+
+def largest_cuts(degrees: np.ndarray, top: float) -> np.ndarray:
+    """Return what sets of k types cut at most (n - 1,), k = 1, ..., n - 1, by degrees and the largest eigenvalue of G.
+
+    No such set cuts more than top k (n - k)/n, or than the k largest degrees.
+    """
+    n, k = len(degrees), np.arange(1, len(degrees))
+    sums = np.cumsum(np.sort(degrees)[::-1])
+    return np.minimum(top * k * (n - k) / n, np.minimum(sums[k - 1], sums[n - k - 1]))

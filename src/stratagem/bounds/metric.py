@@ -117,14 +117,11 @@ def _searched(R: np.ndarray, F: np.ndarray, first: np.ndarray) -> np.ndarray:
     n = R.shape[1] + 1
     best, time = (0.0, first), deadline().part(SHARE)
 
-    def spread(z: np.ndarray) -> np.ndarray:
-        N = np.zeros_like(first)
-        N[places] = np.exp(z - z.max())
-        return N + N.T
-
     def value(barrier: float, z: np.ndarray) -> tuple[float, np.ndarray]:
         nonlocal best
-        N = spread(z)
+        N = np.zeros_like(first)
+        N[places] = np.exp(z - z.max())
+        N = N + N.T
         H, D = -R.T @ N @ R, float(N.sum()) / n
         try:
             lower = cholesky(H, lower=True)
