@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -44,6 +44,7 @@ from stratagem.workloads.workload import COUNTED
 
 if TYPE_CHECKING:
     from stratagem.bounds.nonnegative import Ascent
+    from stratagem.bounds.prefixes_and_ranges import RangeSearch
 
 __all__ = [
     "RULES",
@@ -279,42 +280,30 @@ class _Tightening:
         close = CLOSE if 1 / (1 + math.exp(case.epsilon)) <= SMALL else math.inf
         if path is not None:
             if self.objective > self.bounds.best * (1 + MODEST) and (seconds := self.left()):
-                attempted(lambda: self._smooth(path, min(seconds, PATIENCE)))
+                attempted(lambda: self._nonnegative(path, None, min(seconds, PATIENCE)))
         elif n <= PAIRED and (seconds := self.left(close)):
-            attempted(lambda: self._paired(seconds, patterns))
+            attempted(lambda: self._nonnegative(None, patterns, seconds))
         if WHOLE < n <= RELAXED_LIMIT and "sdp" not in self.bounds and (seconds := self.left()):
             found = attempted(lambda: sdp(*asked, seconds, case.prior))
             self.bounds = self.bounds.having(*Bound.of(SDP, found))
 
-    def _paired(self, seconds: float, patterns: np.ndarray | None) -> None:
-        """Compute the nonnegative bound; Ctrl-C keeps what it reached."""
-        search: Ascent | Generation
-        if self.case.n <= WHOLE:
+    def _nonnegative(self, path: Line | None, patterns: np.ndarray | None, seconds: float) -> None:
+        """Compute the nonnegative bound by the search that fits the domain; Ctrl-C keeps what it reached."""
+        search: Generation | Ascent | RangeSearch
+        if path is not None:
+            from stratagem.bounds.prefixes_and_ranges import RangeSearch
+
+            search = RangeSearch(path, self.case.epsilon)
+        elif self.case.n <= WHOLE:
             search = Generation.of(self.case, patterns)
         else:
             from stratagem.bounds.nonnegative import Ascent
 
             search = Ascent.of(self.case)
         try:
-            search.run(seconds, self._enough())
+            search.run(seconds, self.objective / (1 + min(MARGIN * self.gap, CLOSER)))
         finally:
-            self._take(search.best.value, search.best)
-
-    def _smooth(self, path: Line, seconds: float) -> None:
-        """Compute the nonnegative bound of prefixes and ranges of many values."""
-        from stratagem.bounds.prefixes_and_ranges import RangeSearch
-
-        search = RangeSearch(path, self.case.epsilon)
-        try:
-            search.run(seconds, self._enough())
-        finally:
-            self._take(search.best.value)
-
-    def _take(self, value: float, proof: Proof | None = None) -> None:
-        """Take over a nonnegative bound, if it is the best so far."""
-        if "nonnegative" not in self.bounds or value > self.bounds["nonnegative"].value:
-            self.bounds = self.bounds.having(*Bound.of(NONNEGATIVE, value, proof))
-
-    def _enough(self) -> float:
-        """Return the bound at which the search for a nonnegative one ends."""
-        return self.objective / (1 + min(MARGIN * self.gap, CLOSER))
+            best = search.best
+            if "nonnegative" not in self.bounds or best.value > self.bounds["nonnegative"].value:
+                proof = cast(Proof, best) if path is None else None
+                self.bounds = self.bounds.having(*Bound.of(NONNEGATIVE, best.value, proof))
