@@ -8,13 +8,13 @@ from house_numbers import PACKAGE, Function, parameters
 
 REACHED = {
     "public names at top level": 60,
-    "isinstance": 380,
-    "parameters called prior": 101,
+    "isinstance": 361,
+    "parameters called prior": 84,
     "names of public classes used twice": 8,
-    "imports inside functions outside the command line": 98,
-    "functions over 45 lines": 35,
+    "imports inside functions outside the command line": 84,
+    "functions over 45 lines": 33,
     "functions with more than 12 parameters outside the command line": 1,
-    "lines": 59_304,
+    "lines": 59_302,
     "files": 354,
     "rooms": 21,
     "arrows between rooms": 110,
