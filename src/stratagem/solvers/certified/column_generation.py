@@ -155,10 +155,12 @@ class ColumnGenerationState:
 
     @property
     def objective(self) -> float:
+        """L(Q) of the design."""
         return self.total + (self.scale * self.design.value if self.design else 0.0)
 
     @property
     def stuck(self) -> bool:
+        """Whether the search has ended."""
         return self.closed
 
     def begun(

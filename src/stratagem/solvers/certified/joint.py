@@ -225,4 +225,5 @@ class SaddlePointState:
 
     @property
     def objective(self) -> float:
+        """The smallest value of the largest variance so far."""
         return self.found.value

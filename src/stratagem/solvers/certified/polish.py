@@ -108,6 +108,7 @@ class Polish:
 
     @property
     def stuck(self) -> bool:
+        """Whether even the shortest step along the gradient was refused."""
         return self.point.stuck
 
     def renewed(self, problem: Problem, seed: int, start: int) -> Polish:

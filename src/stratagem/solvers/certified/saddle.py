@@ -197,4 +197,5 @@ class SaddleState:
 
     @property
     def objective(self) -> float:
+        """The smallest value of the largest variance so far."""
         return self.found.value

@@ -74,6 +74,7 @@ class Flat(NamedTuple):
 
     @property
     def objective(self) -> float:
+        """L(Q) of the strategy."""
         return self.accuracy.objective
 
 
