@@ -14,7 +14,7 @@ REACHED = {
     "imports inside functions outside the command line": 84,
     "functions over 45 lines": 33,
     "functions with more than 12 parameters outside the command line": 1,
-    "lines": 59_302,
+    "lines": 59_301,
     "files": 354,
     "rooms": 21,
     "arrows between rooms": 110,

@@ -120,12 +120,8 @@ class PathProof:
         light, heavy = (np.append(0.0, np.cumsum(part)) / n for part in (nu, nu[::-1]))
         excess = f * A + np.maximum(B * light, B * heavy) + (c * f) ** 2 / a * (gamma - mean) - price
         worth = abs(alpha) + abs(beta) * mean
-        size = (
-            f * (own + c * abs(alpha))
-            + (shared + c * abs(beta)) * heavy
-            + shared * f * (gamma + mean)
-            + worth
-        )
+        size = f * (own + c * abs(alpha)) + (shared + c * abs(beta)) * heavy
+        size = size + shared * f * (gamma + mean) + worth
         off = error * (f * (2 * shared + c * abs(beta)) + abs(beta))
         excess = (excess + off + 8 * n * ULP * size) / a
         return float(price + excess.max() + error * abs(beta) + 8 * n * ULP * worth)

@@ -318,9 +318,8 @@ class Proof:
         total = float(self.prices.sum())
         found = c**2 * ((Y @ G) * Y).sum(axis=1) - a * (total + c * (X @ self.prices))
         upper, absolute = X + f[:, None], np.abs(self.prices)
-        size = c**2 * ((upper @ self._absolute(gamma)) * upper).sum(axis=1) + a * (
-            absolute.sum() + c * (X @ absolute)
-        )
+        size = c**2 * ((upper @ self._absolute(gamma)) * upper).sum(axis=1)
+        size += a * (absolute.sum() + c * (X @ absolute))
         return (found + 8 * n * ULP * size) / a**2
 
     def excess_of_all(self, gamma: np.ndarray) -> np.ndarray:

@@ -144,9 +144,8 @@ class _Newton:
         self.root = cho_factor(S, overwrite_a=True, check_finite=False)
         _, _, x, y, z, v = self._direction(0.0, 0.0)
         primal, dual = self._lengths(x, y, z, v, 1.0)
-        left = ((at.x + primal * x) * (at.z + dual * z)).sum() + (
-            (at.y + primal * y) * (at.v + dual * v)
-        ).sum()
+        left = ((at.x + primal * x) * (at.z + dual * z)).sum()
+        left += ((at.y + primal * y) * (at.v + dual * v)).sum()
         target = (float(left) / (2 * x.size * self.mu)) ** 3 * self.mu
         theta, prices, dx, dy, dz, dv = self._direction(target - x * z, target - y * v)
         primal, dual = self._lengths(dx, dy, dz, dv, BOUNDARY)

@@ -55,9 +55,8 @@ def balls(queries: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarr
     """Return patterns (count x n): for a random point in the space of queries W (r x n), the types nearest to it."""
     columns = np.linalg.svd(queries - queries.mean(axis=1, keepdims=True), full_matrices=False)[2]
     columns = columns[: np.linalg.matrix_rank(queries)].T * np.sqrt(queries.shape[1])
-    centres = rng.standard_normal((count, columns.shape[1])) * np.exp(
-        FARTHEST * rng.standard_normal((count, 1))
-    )
+    centres = rng.standard_normal((count, columns.shape[1]))
+    centres *= np.exp(FARTHEST * rng.standard_normal((count, 1)))
     ranks = squared_distances(centres, columns).argsort(axis=1).argsort(axis=1)
     return ranks < np.exp(np.log(queries.shape[1]) * rng.random((count, 1)))
 
