@@ -11,6 +11,7 @@ from stratagem.strategies.strategy import MatrixStrategy, Randomiser, Strategy
 from stratagem.strategies.stratified_protocol import Partition, StratifiedProtocol
 from stratagem.strategies.subset_protocol import SubsetSelection
 from stratagem.strategies.support_oracle import SupportOracle
+from stratagem.strategies.survey import SurveyPart, SurveyStrategy
 from stratagem.strategies.table_sampling import TableSampling
 from stratagem.strategies.translation import OrbitStrategy, TranslationStrategy
 from stratagem.strategies.two_level import TwoLevelStrategy
@@ -43,6 +44,8 @@ __all__ = [
     "StratifiedProtocol",
     "SubsetSelection",
     "SupportOracle",
+    "SurveyPart",
+    "SurveyStrategy",
     "TableSampling",
     "TranslationStrategy",
     "TwoEnds",

@@ -1,0 +1,199 @@
+"""The solver of surveys: one part of the questions at random, and questions on a common table where that is better."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any, ClassVar
+
+import numpy as np
+
+from stratagem.estimators import estimator
+from stratagem.math.deadline import deadline, within
+from stratagem.math.privacy import ratio, uniform
+from stratagem.problem import Average, Problem
+from stratagem.solvers.certified.certified import Certified
+from stratagem.solvers.certified.patterns import EXHAUSTIVE
+from stratagem.solvers.solver import Algorithm, Limits, Solver, check_limits, check_whole, search
+from stratagem.strategies import Strategy, SurveyPart, SurveyStrategy, TranslationStrategy, TwoLevelStrategy
+from stratagem.workloads import Workload
+from stratagem.workloads.combined import Stack
+from stratagem.workloads.table import by_attributes, on_table
+
+CELLS = 1000
+"""Most cells of a table on which questions are asked together."""
+APART = 1 + 2 * math.sqrt(2)
+"""The E up to which questions about different attributes are left apart: there two yes/no questions at random are
+optimal, and larger ones up to a larger E (theory.md, section 10)."""
+GAIN = 1e-4
+"""Relative gain of the variance from which on two parts are joined."""
+SETTLED = 5e-4
+"""Gap to the bound at which the search for the strategy of a part ends."""
+FIRST = 0.6
+"""Share of the time for the parts one by one; the rest is for joining them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """Queries of one table with the strategy found for them."""
+
+    attributes: tuple[int, ...]
+    queries: Workload
+    """The queries, over the table of these attributes."""
+    strategy: Strategy | TranslationStrategy
+    known: float
+    """v0: the sum of the squares of the queries' means, which the number of users gives."""
+    excess: float
+    """D = L/n - v0, what the answers cost where everybody is asked this part."""
+
+    @property
+    def root(self) -> float:
+        """D^(1/2), to which the best shares are proportional."""
+        return math.sqrt(self.excess)
+
+
+@dataclass(frozen=True, eq=False)
+class Survey:
+    """Questions of which each device answers one, with the pairs that were found better apart."""
+
+    questions: tuple[Question, ...]
+    scale: float
+    apart: frozenset[tuple[tuple[int, ...], tuple[int, ...]]] = frozenset()
+    stuck: bool = False
+
+    @property
+    def objective(self) -> float:
+        """L = n (v0 + (sum_i D_i^(1/2))^2), at the best shares."""
+        known = math.fsum(one.known for one in self.questions)
+        return self.scale * (known + math.fsum(one.root for one in self.questions) ** 2)
+
+
+@dataclass(frozen=True)
+class Parts(Algorithm):
+    """One part of the questions, drawn at random: each table by the best solver for it alone, joined greedily.
+
+    With part i drawn with probability s_i, L/n = v0 + sum_i D_i/s_i, which is v0 + (sum_i D_i^(1/2))^2 at the best
+    shares (theory.md, section 10). Two parts are asked together, on the table of all their attributes, if that lowers
+    the sum of the roots; the search there starts from the patterns of both.
+
+    Raises:
+        ValueError: for parameters out of range.
+    """
+
+    reference: ClassVar[str] = (
+        "@stratagem, one part of the questions at random, with parts joined where it pays"
+    )
+
+    inner: Solver
+    """The solver of every part."""
+    seed: int = 0
+    max_seconds: float = math.inf
+    gap: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        check_whole(0, seed=self.seed)
+        check_limits(self.max_seconds, gap=self.gap)
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(1 << 20, 1, 0.0, 1 << 20, self.max_seconds, self.gap)
+
+    def begin(self, problem: Problem, start: int, best: Any) -> Survey:
+        tables = by_attributes(problem.workload)
+        until = deadline().part(FIRST)
+        questions = []
+        for margin, seconds in until.shares(tables):
+            queries, known = margin.workload, _known(margin.workload)
+            with within(seconds):
+                found = self._alone(Average(workload=queries, epsilon=problem.epsilon))
+            questions.append(_question(margin.attributes, queries, found, known))
+        return Survey(tuple(one for one in questions if one.excess > 0), problem.workload.scale)
+
+    def _alone(self, problem: Problem) -> Strategy | TranslationStrategy:
+        solver = self.inner.select(problem).solver
+        found = search(solver, problem, lower_bound=0.0)
+        return solver.finish(problem, found.best)
+
+    def advance(self, problem: Problem, state: Survey) -> Survey:
+        """Return the survey with the next two parts joined, or known to be better apart."""
+        for one, two in sorted(combinations(state.questions, 2), key=lambda pair: self._cells(problem, pair)):
+            pair = one.attributes, two.attributes
+            if pair in state.apart or self._cells(problem, (one, two)) > CELLS:
+                continue
+            joined = self._joined(problem, one, two)
+            if joined is None or joined.root >= (one.root + two.root) * (1 - GAIN):
+                return replace(state, apart=state.apart | {pair})
+            rest = tuple(other for other in state.questions if other not in (one, two))
+            return replace(state, questions=(joined, *rest))
+        return replace(state, stuck=True)
+
+    def _cells(self, problem: Problem, pair: Sequence[Question]) -> int:
+        sizes = problem.workload.domain.sizes
+        return math.prod(sizes[i] for i in {i for one in pair for i in one.attributes})
+
+    def _joined(self, problem: Problem, one: Question, two: Question) -> Question | None:
+        """Return both questions on their common table; None where a bound says that they are better apart."""
+        disjoint = not {*one.attributes} & {*two.attributes}
+        if disjoint and ratio(problem.epsilon) <= APART:
+            return None
+        attributes = tuple(sorted({*one.attributes, *two.attributes}))
+        domain = problem.workload.domain
+        try:
+            tables = [on_table(each.queries, each.attributes, attributes, domain) for each in (one, two)]
+        except ValueError:
+            return None
+        asked = Average(workload=Stack(tuple(tables)), epsilon=problem.epsilon)
+        known, size = one.known + two.known, asked.workload.scale
+        least = asked.bounds.best / size - known
+        if math.sqrt(max(0.0, least)) >= (one.root + two.root) * (1 - GAIN):
+            return None
+        if asked.workload.domain_size <= EXHAUSTIVE:
+            found = self._alone(asked)
+        else:
+            mixture = self._mixture(asked, one, two, attributes)
+            starts = (
+                Certified(seed=self.seed, gap=SETTLED),
+                Certified(seed=self.seed, gap=SETTLED, resume=mixture),
+            )
+            tried = [solver.finish(asked, search(solver, asked).best) for solver in starts]
+            found = min(tried, key=lambda one: estimator(one).objective(asked.workload))
+        return _question(attributes, asked.workload, found, known)
+
+    def _mixture(
+        self, asked: Problem, one: Question, two: Question, attributes: tuple[int, ...]
+    ) -> TwoLevelStrategy:
+        """Return the strategy on the common table that asks one of two questions at random."""
+        sizes = asked.workload.domain.sizes
+        places = np.stack(np.unravel_index(np.arange(math.prod(sizes)), sizes), axis=1)
+        patterns, theta = [], []
+        for each in (one, two):
+            own = [attributes.index(i) for i in each.attributes]
+            cells = np.ravel_multi_index(tuple(places.T[own]), [sizes[k] for k in own])
+            high, low = each.strategy.listed().two_valued()
+            patterns.append(high[:, cells])
+            theta.append(low * (each.root / (one.root + two.root)))
+        weights = np.concatenate(theta)
+        packed = np.packbits(np.concatenate(patterns)[weights > 0], axis=1)
+        return TwoLevelStrategy(packed, weights[weights > 0], len(places), ratio(asked.epsilon))
+
+    def finish(self, problem: Problem, state: Survey) -> Any:
+        sizes = problem.workload.domain.sizes
+        if len(state.questions) == 1 and len(state.questions[0].attributes) == len(sizes):
+            return state.questions[0].strategy
+        total = math.fsum(one.root for one in state.questions)
+        parts = tuple(SurveyPart(one.attributes, one.strategy, one.root / total) for one in state.questions)
+        return SurveyStrategy(sizes, parts)
+
+
+def _known(queries: Workload) -> float:
+    return float(np.square(queries.answer(uniform(queries.domain_size))).sum())
+
+
+def _question(
+    attributes: tuple[int, ...], queries: Workload, found: Strategy | TranslationStrategy, known: float
+) -> Question:
+    objective = estimator(found).objective(queries) / queries.scale
+    return Question(attributes, queries, found, known, max(0.0, objective - known))
