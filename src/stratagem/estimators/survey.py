@@ -23,11 +23,10 @@ from stratagem.estimators.evidence import (
 )
 from stratagem.estimators.support import check_entries, check_sizes
 from stratagem.math.counts import Counts, SparseCounts
-from stratagem.math.privacy import uniform
-from stratagem.strategies.survey import SurveyPart, SurveyStrategy
+from stratagem.strategies.survey import SplitStrategy, SurveyPart, SurveyStrategy
 from stratagem.workloads import Workload
 from stratagem.workloads.centring import levelled
-from stratagem.workloads.table import by_attributes, on_table
+from stratagem.workloads.table import by_attributes, means, on_table
 
 WRITTEN = 1 << 20
 """User types up to which the variance of each is written out."""
@@ -71,7 +70,7 @@ class Surveyed(Estimator):
     part: the total is known from every report (theory.md, section 10).
     """
 
-    strategy: SurveyStrategy
+    strategy: SurveyStrategy | SplitStrategy
 
     @cached_property
     def through(self) -> tuple[Estimator, ...]:
@@ -111,7 +110,7 @@ class Surveyed(Estimator):
             objective = self.through[part].objective(queries)
         except UnsupportedWorkloadError:
             return math.inf
-        known = float(np.square(_means(queries)).sum())
+        known = float(np.square(means(queries)).sum())
         return (objective / queries.scale - known) / self.strategy.parts[part].share
 
     def check(self, workload: Workload) -> None:
@@ -122,7 +121,7 @@ class Surveyed(Estimator):
         """Return L/n = sum_q m_q^2 + sum_i (L_i/n_i - sum_q m_q^2)/s_i over the queries q of every part i, times n."""
         total = 0.0
         for part, queries, _ in self.asked(workload):
-            known = float(np.square(_means(queries)).sum())
+            known = float(np.square(means(queries)).sum())
             own = self.through[part].objective(queries) / queries.scale
             total += known + (own - known) / self.strategy.parts[part].share
         return workload.scale * total
@@ -131,8 +130,8 @@ class Surveyed(Estimator):
         terms = [self._by_cell(one) for one in self.asked(workload)]
         n, sizes = workload.domain_size, self.strategy.sizes
         if n > WRITTEN:
-            means = np.array([math.fsum(float(one.mean()) for _, one in terms)])
-            return SeparableAccuracy(self.objective(workload), means, workload.queries, None, tuple(terms))
+            mean = np.array([math.fsum(float(one.mean()) for _, one in terms)])
+            return SeparableAccuracy(self.objective(workload), mean, workload.queries, None, tuple(terms))
         per_type = np.zeros(sizes)
         for attributes, one in terms:
             per_type += one.reshape([a if i in attributes else 1 for i, a in enumerate(sizes)])
@@ -202,6 +201,10 @@ class Surveyed(Estimator):
         return float(self._largest(workload).max())
 
     def evidence(self, counts: Counts) -> SurveyEvidence:
+        if isinstance(self.strategy, SplitStrategy):
+            raise ValueError(
+                "reports of all parts at once are for comparison alone: collect those of a survey"
+            )
         given = SparseCounts.of(counts)
         if given.size != self.strategy.outputs:
             raise ValueError(
@@ -209,14 +212,14 @@ class Surveyed(Estimator):
                 "for each"
             )
         check_number(given.sum())
-        return SurveyEvidence(self, tuple(self._split(given)), given.sum())
+        return SurveyEvidence(self, tuple(self._split(self.strategy, given)), given.sum())
 
-    def _split(self, given: SparseCounts) -> Iterator[Evidence | None]:
+    def _split(self, strategy: SurveyStrategy, given: SparseCounts) -> Iterator[Evidence | None]:
         """Yield what the reports of every part say, None where none came."""
-        for i, own in self.strategy.split(given.outputs):
-            outputs = given.outputs[own] - self.strategy.offsets[i]
-            counts = SparseCounts(outputs, given.counts[own], self.strategy.parts[i].strategy.outputs)
-            yield self.through[i].evidence(counts) if len(outputs) else None
+        for i, own in strategy.split(given.outputs):
+            first, end = strategy.offsets[i : i + 2]
+            counts = SparseCounts(given.outputs[own] - first, given.counts[own], end - first)
+            yield self.through[i].evidence(counts) if own.any() else None
 
 
 @final
@@ -252,7 +255,7 @@ class SurveyEvidence(Evidence):
     def answers(self, workload: Workload) -> np.ndarray:
         def of(asked: Asked) -> np.ndarray:
             found, share = self._of(asked), self.estimator.strategy.parts[asked.part].share
-            mean = _means(asked.workload)
+            mean = means(asked.workload)
             return self.users * mean + (found.answers(asked.workload) - found.users * mean) / share
 
         return self.estimator._gathered(workload, of)
@@ -268,7 +271,7 @@ class SurveyEvidence(Evidence):
         """
         found, share = self._of(asked), self.estimator.strategy.parts[asked.part].share
         queries, N, n = levelled(asked.workload), self.users, found.users
-        mean = _means(queries)
+        mean = means(queries)
         a = found.answers(queries) - n * mean
         population = found.variances(queries, "population") * (max(1, n - 1) / n)
         second = population + a**2 / n
@@ -297,7 +300,7 @@ class SurveyEvidence(Evidence):
             )
         found = np.zeros((workload.queries, workload.queries))
         a = self.answers(workload) - self.users * self.estimator._gathered(
-            workload, lambda one: _means(one.workload)
+            workload, lambda one: means(one.workload)
         )
         for part in {one.part for one in every}:
             found += self._within([one for one in every if one.part == part], workload.queries, about)
@@ -312,7 +315,7 @@ class SurveyEvidence(Evidence):
         places = np.concatenate([one.places for one in every])
         stack = Stack(tuple(one.workload for one in every))
         found, share = self._of(every[0]), self.estimator.strategy.parts[every[0].part].share
-        n, mean, a = found.users, _means(stack), found.answers(stack)
+        n, mean, a = found.users, means(stack), found.answers(stack)
         population = found.covariance(stack, "population") * (max(1, n - 1) / n)
         second = (population + np.outer(a - n * mean, a - n * mean) / n) / share**2
         if about == "users":
@@ -333,11 +336,6 @@ class SurveyEvidence(Evidence):
         return found
 
 
-def _means(workload: Workload) -> np.ndarray:
-    """Return the mean of every query over the cells (p,)."""
-    return workload.answer(uniform(workload.domain_size))
-
-
 def _squares(workload: Workload) -> np.ndarray:
     """Return (w_u - m)^2 for every query and cell (p x n)."""
     check_entries(workload)
@@ -347,7 +345,7 @@ def _squares(workload: Workload) -> np.ndarray:
 
 def _spread(workload: Workload) -> np.ndarray:
     """Return sum_q (w_u - m)^2 for every cell (n,)."""
-    n, mean = workload.domain_size, _means(workload)
+    n, mean = workload.domain_size, means(workload)
     found, step = np.empty(n), max(1, BLOCK // workload.queries)
     for first in range(0, n, step):
         units = np.eye(n, min(step, n - first), -first)
@@ -355,6 +353,7 @@ def _spread(workload: Workload) -> np.ndarray:
     return found
 
 
-@estimator.register
-def _(strategy: SurveyStrategy, prior: np.ndarray | None = None) -> Estimator:
+@estimator.register(SurveyStrategy)
+@estimator.register(SplitStrategy)
+def _(strategy: SurveyStrategy | SplitStrategy, prior: np.ndarray | None = None) -> Estimator:
     return Surveyed(strategy) if prior is None else estimator(strategy.dense(), prior)

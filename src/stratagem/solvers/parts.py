@@ -5,23 +5,27 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Any, ClassVar
 
 import numpy as np
 
 from stratagem.estimators import estimator
 from stratagem.math.deadline import deadline, within
-from stratagem.math.privacy import ratio, uniform
+from stratagem.math.privacy import ratio
 from stratagem.problem import Average, Problem
 from stratagem.solvers.certified.certified import Certified
 from stratagem.solvers.certified.patterns import EXHAUSTIVE
 from stratagem.solvers.solver import Algorithm, Limits, Solver, check_limits, check_whole, search
 from stratagem.strategies import Strategy, SurveyPart, SurveyStrategy, TranslationStrategy, TwoLevelStrategy
 from stratagem.workloads import Workload
-from stratagem.workloads.combined import Stack
-from stratagem.workloads.table import by_attributes, on_table
+from stratagem.workloads.combined import Stack, unweighted
+from stratagem.workloads.marginals import Marginals
+from stratagem.workloads.parity import Parity
+from stratagem.workloads.table import by_attributes, means, on_table
 
+QUESTIONS, PIECES = 40, 1 << 12
+"""Most tables of questions that are taken as a survey, and most sets of queries that are looked at for that."""
 CELLS = 1000
 """Most cells of a table on which questions are asked together."""
 APART = 1 + 2 * math.sqrt(2)
@@ -33,6 +37,14 @@ SETTLED = 5e-4
 """Gap to the bound at which the search for the strategy of a part ends."""
 FIRST = 0.6
 """Share of the time for the parts one by one; the rest is for joining them."""
+
+
+def is_survey(workload: Workload) -> bool:
+    """Return whether the queries are about a few tables of attributes, none of them of all attributes."""
+    if len(workload.domain.sizes) < 2 or isinstance(unweighted(workload)[1], Marginals | Parity):
+        return False
+    found = {one.attributes for one in islice(workload.margins(), PIECES)}
+    return 1 < len(found) <= QUESTIONS and max(map(len, found)) < len(workload.domain.sizes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +99,7 @@ class Parts(Algorithm):
     )
 
     inner: Solver
-    """The solver of every part."""
+    """What solves every part."""
     seed: int = 0
     max_seconds: float = math.inf
     gap: float = 0.0
@@ -106,7 +118,7 @@ class Parts(Algorithm):
         until = deadline().part(FIRST)
         questions = []
         for margin, seconds in until.shares(tables):
-            queries, known = margin.workload, _known(margin.workload)
+            queries, known = margin.workload, float(np.square(means(margin.workload)).sum())
             with within(seconds):
                 found = self._alone(Average(workload=queries, epsilon=problem.epsilon))
             questions.append(_question(margin.attributes, queries, found, known))
@@ -186,10 +198,6 @@ class Parts(Algorithm):
         total = math.fsum(one.root for one in state.questions)
         parts = tuple(SurveyPart(one.attributes, one.strategy, one.root / total) for one in state.questions)
         return SurveyStrategy(sizes, parts)
-
-
-def _known(queries: Workload) -> float:
-    return float(np.square(queries.answer(uniform(queries.domain_size))).sum())
 
 
 def _question(

@@ -11,8 +11,9 @@ from typing import final
 import numpy as np
 
 from stratagem.math.shuffling import PrivacyBlanket
+from stratagem.strategies.linear_protocol import LinearProtocol
 from stratagem.strategies.strategy import MatrixStrategy, Randomiser, Strategy, check_counts, check_values
-from stratagem.strategies.translation import DENSE, OUTPUTS, TranslationStrategy
+from stratagem.strategies.translation import DENSE, TranslationStrategy
 
 
 @final
@@ -22,8 +23,8 @@ class SurveyPart:
 
     attributes: tuple[int, ...]
     """Places of the attributes in the domain, rising."""
-    strategy: Strategy | TranslationStrategy
-    """The strategy over the cells of the table of these attributes."""
+    strategy: Strategy | TranslationStrategy | LinearProtocol
+    """The strategy over the cells of the table of these attributes; of published mechanisms also a protocol."""
     share: float
     """The probability s of drawing this part."""
 
@@ -74,6 +75,11 @@ class SurveyStrategy(Randomiser):
     @property
     def outputs(self) -> int:
         return self.offsets[-1]
+
+    @property
+    def runnable(self) -> bool:
+        """Whether every part has reports that can be counted, so that a client can draw them."""
+        return not any(isinstance(one.strategy, LinearProtocol) for one in self.parts)
 
     @property
     def epsilon(self) -> float:
@@ -152,9 +158,33 @@ class SurveyStrategy(Randomiser):
             yield i, owner == i
 
 
-def check_outputs(strategy: SurveyStrategy) -> None:
-    """Refuse a survey with more reports than whole numbers in every language hold."""
-    if strategy.outputs > OUTPUTS:
+@final
+@dataclass(frozen=True, eq=False)
+class SplitStrategy(Randomiser):
+    """Answers all parts at once, each by its own strategy: epsilon is the sum of theirs. For comparison alone."""
+
+    sizes: tuple[int, ...]
+    """Attribute sizes of the domain."""
+    parts: tuple[SurveyPart, ...]
+    """The parts, each of share 1."""
+
+    @property
+    def domain_size(self) -> int:
+        return math.prod(self.sizes)
+
+    @property
+    def outputs(self) -> None:
+        return None
+
+    @property
+    def epsilon(self) -> float:
+        return math.fsum(one.strategy.epsilon for one in self.parts)
+
+    @property
+    def report(self) -> str:
+        return f"{len(self.parts)} reports, one of each part"
+
+    def dense(self) -> MatrixStrategy:
         raise ValueError(
-            f"the survey has {strategy.outputs} possible reports, but at most 2^53 can be counted"
+            "reports of all parts together are too many for a matrix: look at the parts one by one"
         )

@@ -23,6 +23,7 @@ from stratagem.solvers import (
     FewQueries,
     Junta,
     Orbit,
+    Parts,
     Problem,
     ProjectedGradient,
     Search,
@@ -33,11 +34,18 @@ from stratagem.solvers import (
 from stratagem.solvers.certified.joint import SaddlePoint, SaddlePointState, suits
 from stratagem.solvers.certified.patterns import EXHAUSTIVE
 from stratagem.solvers.certified.saddle import Saddle, SaddleState
-from stratagem.strategies import Strategy, TableSampling, TranslationStrategy
+from stratagem.strategies import Strategy, SurveyStrategy, TableSampling, TranslationStrategy
 from stratagem.study.constrained import Solve, solve
 from stratagem.study.kind import KINDS
 from stratagem.study.preset import solver_of
-from stratagem.study.ranking import Contender, Ranking, rank_baselines, rank_invariant, rank_means
+from stratagem.study.ranking import (
+    Contender,
+    Ranking,
+    rank_baselines,
+    rank_invariant,
+    rank_means,
+    rank_questions,
+)
 from stratagem.study.solution import Solution
 from stratagem.workloads import DomainLike
 from stratagem.workloads.given import WorkloadLike, workload_of
@@ -57,6 +65,8 @@ FIRST, BEYOND = 30, 2.5
 """Products of two n x n matrices that take as long as the first strategy, and seconds that it may take beyond the
 time."""
 
+TIGHTENED = 512
+"""Most combinations of answers to a survey whose strategy is written out as a matrix to tighten bounds from."""
 SHORT = 1e-3
 """Gap of a linear programme for few queries above which all patterns are tried where they can be listed."""
 
@@ -173,12 +183,12 @@ def _solved(asked: Problem, solver: Solver, on_step: Callback | None, time: Dead
         found.status = Status.INTERRUPTED
     best = time.done(lambda: _best(problem, chosen, found, fallback))
     if isinstance(solver, Auto) and _falls_short(problem, chosen, best):
-        again = solver.dense(problem)
+        again = _another(solver, problem, chosen)
         second = _found(again.solver, problem, on_step, time)
         other = _best(problem, again.solver, second, fallback)
         if other.objective < best.objective:
             (chosen, reason), found, best = again, second, other
-    dense = best.strategy if isinstance(best.strategy, Strategy) else None
+    dense = _listed(best.strategy)
     if best.status not in FINAL and (dense is not None or line(problem.workload) is not None):
         listed = problem.workload.domain_size <= EXHAUSTIVE
         wanted = chosen.limits.gap or (SHORT if listed else CERTIFIED)
@@ -203,6 +213,13 @@ def _solved(asked: Problem, solver: Solver, on_step: Callback | None, time: Dead
     return _of_queries(solution, asked)
 
 
+def _listed(strategy: Strategy | TranslationStrategy | SurveyStrategy) -> Strategy | None:
+    """Return the strategy by its rows, from whose patterns bounds are tightened; None where they are not listed."""
+    if isinstance(strategy, SurveyStrategy) and strategy.domain_size <= TIGHTENED:
+        return strategy.dense()
+    return strategy if isinstance(strategy, Strategy) else None
+
+
 def _of_queries(solution: Solution, asked: Problem) -> Solution:
     """Return a solution of the levelled problem as one of the problem that was asked."""
     if asked.apart is None:
@@ -225,7 +242,7 @@ def _of_queries(solution: Solution, asked: Problem) -> Solution:
 class _Best:
     """The strategy to return, with its accuracy, its objective and the name of its solver or baseline."""
 
-    strategy: Strategy | TranslationStrategy
+    strategy: Strategy | TranslationStrategy | SurveyStrategy
     prior: np.ndarray | None
     """Prior of the reconstruction that belongs to the strategy, of shape (n,); None for 1/n."""
     accuracy: Accuracy
@@ -238,7 +255,7 @@ class _Fallback(NamedTuple):
     """A published mechanism with finitely many outputs, returned where the search finds nothing better."""
 
     contender: Contender
-    strategy: Strategy | TranslationStrategy
+    strategy: Strategy | TranslationStrategy | SurveyStrategy
 
 
 def choose(solver: Solver | None, problem: Problem) -> Choice:
@@ -256,6 +273,8 @@ def choose(solver: Solver | None, problem: Problem) -> Choice:
 def _ranking(solver: Solver) -> Callable[[Problem], Ranking]:
     """Return the function that ranks the published mechanisms with which the result of this solver is compared."""
     match solver:
+        case Parts():
+            return rank_questions
         case Junta() | Orbit():
             return rank_invariant
         case FewQueries():
@@ -281,6 +300,7 @@ def _fitting(baselines: Ranking, most: int | None) -> _Fallback | None:
         _Fallback(one, one.strategy)
         for one in baselines
         if isinstance(one.strategy, Strategy | TranslationStrategy)
+        or (isinstance(one.strategy, SurveyStrategy) and one.strategy.runnable)
     ]
     if all(isinstance(one.strategy, TableSampling) for one in baselines):
         return None
@@ -314,15 +334,22 @@ def _fits(problem: Problem) -> bool:
 
 
 def _falls_short(problem: Problem, solver: Solver, best: _Best) -> bool:
-    """Return whether a linear programme ended with such a gap that the search for patterns is worth a try.
+    """Return whether a linear programme, or parts, ended with such a gap that a search for patterns is worth a try.
 
     Where all patterns can be listed that is judged by the variance, which at large epsilon is a small part of L.
     """
-    if not isinstance(solver, FewQueries) or best.status in FINAL:
+    if not isinstance(solver, FewQueries | Parts) or best.status in FINAL:
         return False
     if problem.workload.domain_size <= EXHAUSTIVE:
         return relative_gap(problem.added(best.objective), problem.least(problem.bounds)) > SHORT
     return relative_gap(best.objective, problem.lower_bound) > CERTIFIED
+
+
+def _another(solver: Auto, problem: Problem, chosen: Algorithm) -> Choice:
+    """Return the search for patterns that is tried beside a linear programme, or beside parts, which ended so."""
+    return (
+        replace(solver, parted=False).select(problem) if isinstance(chosen, Parts) else solver.dense(problem)
+    )
 
 
 def _settled(fallback: _Fallback, bounds: Bounds, most: int | None) -> bool:

@@ -30,8 +30,17 @@ from stratagem.published import BASELINES, MEANS, Baseline, Setting
 from stratagem.published.marginal_selection import MARGINAL_SELECTION
 from stratagem.solvers.junta.published_junta import published_juntas, sampled_tables
 from stratagem.solvers.junta.signature_choice import searchable
-from stratagem.strategies import JuntaStrategy, LinearProtocol, Runnable, TableSampling
+from stratagem.strategies import (
+    JuntaStrategy,
+    LinearProtocol,
+    Runnable,
+    SplitStrategy,
+    SurveyPart,
+    SurveyStrategy,
+    TableSampling,
+)
 from stratagem.workloads.centring import levelled
+from stratagem.workloads.table import by_attributes, means
 
 OPTIMISED = "optimised"
 """Name of the strategy found by the search in a list of mechanisms; no baseline may have it."""
@@ -52,7 +61,7 @@ class Contender:
     mechanism: str
     parameters: str
     """The tuned parameters in words, empty where there are none."""
-    strategy: Runnable | TableSampling
+    strategy: Runnable | SplitStrategy | TableSampling
     objective: float
     problem: Problem
     """The problem for which it is tuned; its prior is that of the reconstruction."""
@@ -238,6 +247,44 @@ def rank_invariant(problem: Problem) -> Ranking:
         best[name] = min(best.get(name, found), found, key=lambda contender: contender.objective)
     found = [replace(one, complete=name not in late) for name, one in best.items()]
     return Ranking(found, late=[name for name in dict.fromkeys(late) if name not in best])
+
+
+def rank_questions(problem: Problem) -> Ranking:
+    """Return what is published for several questions, the best mechanism for each, least objective first.
+
+    "one question each" draws one of them at random, at the best shares; "split budget" asks all, each at an even share
+    of epsilon. Beside them all that `rank_invariant` ranks. Mechanisms that are slow to tune are left out.
+    """
+    workload, sizes = problem.workload, problem.workload.domain.sizes
+    quick, tables = [one for one in BASELINES if not one.slow], by_attributes(workload)
+    found = list[Contender]()
+    with within(SHARE * deadline().left / 2) as time:
+        for name, epsilon, kind in (
+            ("one question each", problem.epsilon, SurveyStrategy),
+            ("split budget", problem.epsilon / len(tables), SplitStrategy),
+        ):
+            parts, roots = list[SurveyPart](), list[float]()
+            for table in tables:
+                best = rank_baselines(
+                    Average(workload=table.workload, epsilon=epsilon), quick, share=1 / len(tables)
+                )
+                known = float(np.square(means(table.workload)).sum())
+                roots.append(math.sqrt(max(0.0, best[0].objective / table.workload.scale - known)))
+                parts.append(SurveyPart(table.attributes, best[0].strategy, 1.0))
+            if kind is SurveyStrategy:
+                parts = [
+                    replace(one, share=root / sum(roots))
+                    for one, root in zip(parts, roots, strict=True)
+                    if root
+                ]
+            strategy = kind(sizes, tuple(parts))
+            objective = estimator(strategy).objective(workload)
+            found.append(Contender(name, "the best for each", strategy, objective, problem))
+            if time.over:
+                break
+    with within(SHARE * deadline().left):
+        others = rank_invariant(problem)
+    return Ranking((*found, *others), others.failed, others.late)
 
 
 def rank_affordable(problem: Problem, *, invariant: bool) -> Ranking:

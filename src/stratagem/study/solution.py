@@ -30,7 +30,7 @@ from stratagem.math.number import above_minimum, count_text
 from stratagem.math.shuffling import CentralPrivacy
 from stratagem.problem import Average, Problem
 from stratagem.solvers.solver import Status, Step, outlook
-from stratagem.strategies import Strategy, TranslationStrategy
+from stratagem.strategies import Strategy, SurveyStrategy, TranslationStrategy
 from stratagem.study.ranking import Ranking
 from stratagem.study.summary import summary, text, variance_gap
 from stratagem.workloads import Workload
@@ -84,7 +84,7 @@ class Solution:
 
     problem: Problem
     """What was asked for: the workload, the budget, the prior, and the variance that was minimised."""
-    strategy: Strategy | TranslationStrategy
+    strategy: Strategy | TranslationStrategy | SurveyStrategy
     accuracy: Accuracy
     """Exact variances of the strategy on the workload."""
     objective: float

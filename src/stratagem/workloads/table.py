@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from stratagem.domain.domain import Domain
+from stratagem.math.privacy import uniform
 from stratagem.workloads.combined import Stack, Weighted, unweighted
 from stratagem.workloads.identity import Identity, Total
 from stratagem.workloads.product import Product
-from stratagem.workloads.workload import Margin, Workload
+from stratagem.workloads.workload import Array, Margin, Workload
 
 
 def by_attributes(workload: Workload) -> list[Margin]:
@@ -28,6 +29,11 @@ def _together(margins: Sequence[Margin], queries: int) -> Margin:
     every = np.arange(queries)
     places = np.concatenate([every[one.places] for one in margins])
     return Margin(margins[0].attributes, Stack(tuple(one.workload for one in margins)), places)
+
+
+def means(workload: Workload) -> Array:
+    """Return the mean of every query over the user types (p,), which the number of users gives an answer for."""
+    return workload.answer(uniform(workload.domain_size))
 
 
 def on_table(workload: Workload, own: Sequence[int], attributes: Sequence[int], domain: Domain) -> Workload:
