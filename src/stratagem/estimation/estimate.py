@@ -114,6 +114,10 @@ class Estimate:
         """
         return self.evidence.data if self.processed is None else self.processed
 
+    def by_table(self) -> list[tuple[Estimate, np.ndarray]]:
+        """Return the estimates that answer the queries, and the numbers of the queries (k,) that each answers."""
+        return [(self, np.arange(self.workload.queries))]
+
     def some(self, queries: Iterable[int] | np.ndarray) -> Estimate:
         """Return the answers to some queries alone, by their numbers (k,); nothing is as large as the workload.
 
@@ -132,7 +136,7 @@ class Estimate:
     @cached_property
     def answers(self) -> np.ndarray:
         """Answers W x (p,) in users, x the post-processed data vector."""
-        return self._each(Estimate._answers, "the answers")
+        return self._each(lambda one: one._answers(), "the answers")
 
     def _answers(self) -> np.ndarray:
         return self.unbiased_answers if self.processed is None else self.workload.answer(self.processed)
@@ -145,9 +149,8 @@ class Estimate:
     @cached_property
     def standard_errors(self) -> np.ndarray:
         """Standard error of every unbiased answer (p,), from the counts."""
-        return self._each(
-            lambda one: np.sqrt(one.evidence.variances(one.workload, one.about)), "the standard errors"
-        )
+        errors = "the standard errors"
+        return self._each(lambda one: np.sqrt(one.evidence.variances(one.workload, one.about)), errors)
 
     @property
     def low(self) -> np.ndarray:

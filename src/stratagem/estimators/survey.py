@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, final
@@ -212,14 +212,7 @@ class Surveyed(Estimator):
                 "for each"
             )
         check_number(given.sum())
-        return SurveyEvidence(self, tuple(self._split(self.strategy, given)), given.sum())
-
-    def _split(self, strategy: SurveyStrategy, given: SparseCounts) -> Iterator[Evidence | None]:
-        """Yield what the reports of every part say, None where none came."""
-        for i, own in strategy.split(given.outputs):
-            first, end = strategy.offsets[i : i + 2]
-            counts = SparseCounts(given.outputs[own] - first, given.counts[own], end - first)
-            yield self.through[i].evidence(counts) if own.any() else None
+        return SurveyEvidence(self, self.strategy, given)
 
 
 @final
@@ -232,13 +225,35 @@ class SurveyEvidence(Evidence):
     """
 
     estimator: Surveyed
-    parts: tuple[Evidence | None, ...]
-    """What the reports of every part say; None without any."""
-    reports: int
+    strategy: SurveyStrategy
+    counts: SparseCounts
 
     @property
     def users(self) -> int:
-        return self.reports
+        return self.counts.sum()
+
+    @cached_property
+    def parts(self) -> tuple[Evidence | None, ...]:
+        """What the reports of every part say by themselves; None without any."""
+        counts = [self._counts(i) for i in range(len(self.strategy.parts))]
+        return tuple(
+            through.evidence(one) if one.sum() else None
+            for through, one in zip(self.estimator.through, counts, strict=True)
+        )
+
+    def of_table(self, part: int) -> Evidence | None:
+        """Return what all reports say of the table of a part, of all users; None where that is not listed."""
+        strategy = self.strategy.parts[part].among_others()
+        if strategy is None:
+            return None
+        own = self._counts(part).dense()
+        return estimator(strategy).evidence(np.append(own, self.users - own.sum()))
+
+    def _counts(self, part: int) -> SparseCounts:
+        """Return the counts of the reports of a part."""
+        first, end = self.strategy.offsets[part : part + 2]
+        own = (self.counts.outputs >= first) & (self.counts.outputs < end)
+        return SparseCounts(self.counts.outputs[own] - first, self.counts.counts[own], end - first)
 
     def estimated_data(self) -> np.ndarray:
         raise ValueError(
@@ -254,7 +269,7 @@ class SurveyEvidence(Evidence):
 
     def answers(self, workload: Workload) -> np.ndarray:
         def of(asked: Asked) -> np.ndarray:
-            found, share = self._of(asked), self.estimator.strategy.parts[asked.part].share
+            found, share = self._of(asked), self.strategy.parts[asked.part].share
             mean = means(asked.workload)
             return self.users * mean + (found.answers(asked.workload) - found.users * mean) / share
 
@@ -269,13 +284,13 @@ class SurveyEvidence(Evidence):
         sum (r - m)^2 over the part's reports follows from their variance about a population, and sum (w_u - m)^2
         over its users from what the variance about them lacks to it.
         """
-        found, share = self._of(asked), self.estimator.strategy.parts[asked.part].share
+        found, share = self._of(asked), self.strategy.parts[asked.part].share
         queries, N, n = levelled(asked.workload), self.users, found.users
         mean = means(queries)
         a = found.answers(queries) - n * mean
         population = found.variances(queries, "population") * (max(1, n - 1) / n)
         second = population + a**2 / n
-        floor = least_share(N, self.estimator.strategy.epsilon, 0.0) * found.prior_variances(queries) / share
+        floor = least_share(N, self.strategy.epsilon, 0.0) * found.prior_variances(queries) / share
         if about == "population":
             variance = sampled(second / share**2 - a**2 / (share**2 * N), N)
             return settled(variance, floor, second / share**2)
@@ -285,7 +300,7 @@ class SurveyEvidence(Evidence):
 
     def prior_variances(self, workload: Workload) -> np.ndarray:
         def of(asked: Asked) -> np.ndarray:
-            share = self.estimator.strategy.parts[asked.part].share
+            share = self.strategy.parts[asked.part].share
             return self._of(asked).prior_variances(levelled(asked.workload)) / share
 
         return self.estimator._gathered(workload, of)
@@ -314,7 +329,7 @@ class SurveyEvidence(Evidence):
 
         places = np.concatenate([one.places for one in every])
         stack = Stack(tuple(one.workload for one in every))
-        found, share = self._of(every[0]), self.estimator.strategy.parts[every[0].part].share
+        found, share = self._of(every[0]), self.strategy.parts[every[0].part].share
         n, mean, a = found.users, means(stack), found.answers(stack)
         population = found.covariance(stack, "population") * (max(1, n - 1) / n)
         second = (population + np.outer(a - n * mean, a - n * mean) / n) / share**2
@@ -329,7 +344,7 @@ class SurveyEvidence(Evidence):
     def _of(self, asked: Asked) -> Evidence:
         found = self.parts[asked.part]
         if found is None:
-            names = self.estimator.strategy.parts[asked.part].attributes
+            names = self.strategy.parts[asked.part].attributes
             raise ValueError(
                 f"no report is about the attributes {names}, of which a query is asked: collect more reports first"
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import final
@@ -14,6 +14,7 @@ from stratagem.math.shuffling import PrivacyBlanket
 from stratagem.strategies.linear_protocol import LinearProtocol
 from stratagem.strategies.strategy import MatrixStrategy, Randomiser, Strategy, check_counts, check_values
 from stratagem.strategies.translation import DENSE, TranslationStrategy
+from stratagem.strategies.two_level import TwoLevelStrategy
 
 
 @final
@@ -27,6 +28,20 @@ class SurveyPart:
     """The strategy over the cells of the table of these attributes; of published mechanisms also a protocol."""
     share: float
     """The probability s of drawing this part."""
+
+    def among_others(self) -> Strategy | None:
+        """Return what reports say of this table: those of other parts are one more report, as likely for every cell.
+
+        None where the strategy is too large to be listed.
+        """
+        own, rest = self.strategy, 1 - self.share
+        if isinstance(own, TwoLevelStrategy):
+            patterns = np.vstack([own.patterns, np.zeros((1, own.patterns.shape[1]), np.uint8)])
+            return TwoLevelStrategy(patterns, np.append(own.theta * self.share, rest), own.size, own.ratio)
+        if not isinstance(own, Strategy | TranslationStrategy) or own.outputs * own.domain_size > DENSE:
+            return None
+        Q = own.dense().matrix
+        return MatrixStrategy(np.vstack([Q * self.share, np.full((1, Q.shape[1]), rest)]))
 
 
 @final
@@ -150,12 +165,6 @@ class SurveyStrategy(Randomiser):
         x = check_counts(x, self.domain_size)
         users = np.repeat(np.arange(len(x)), x)
         return np.bincount(self.randomise(users, rng), minlength=self.outputs)
-
-    def split(self, outputs: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-        """Yield every part's number and where its outputs (k,) stand, as a mask."""
-        owner = np.searchsorted(self.offsets, outputs, side="right") - 1
-        for i in range(len(self.parts)):
-            yield i, owner == i
 
 
 @final
