@@ -109,8 +109,7 @@ class Estimate:
     def data(self) -> np.ndarray:
         """Post-processed data vector (n,); only its answers count where reports do not determine every cell.
 
-        Raises:
-            ValueError: for a domain with too many cells to be written out.
+        Raises ValueError for a domain with too many cells to be written out.
         """
         return self.evidence.data if self.processed is None else self.processed
 
@@ -149,8 +148,8 @@ class Estimate:
     @cached_property
     def standard_errors(self) -> np.ndarray:
         """Standard error of every unbiased answer (p,), from the counts."""
-        errors = "the standard errors"
-        return self._each(lambda one: np.sqrt(one.evidence.variances(one.workload, one.about)), errors)
+        what = "the standard errors"
+        return self._each(lambda one: one.evidence.variances(one.workload, one.about) ** 0.5, what)
 
     @property
     def low(self) -> np.ndarray:
@@ -297,9 +296,7 @@ class Estimate:
         return replace(self, workload=workload, base=workload, processed=processed)
 
     def marginal(self, *attributes: str) -> Estimate:
-        """Return the table of some attributes, the others summed out.
-
-        Its answers are in row-major order of the attributes as the domain names them: reshape them for a table.
+        """Return the table of some attributes, the others summed out, in row-major order as the domain names them.
 
         Raises:
             ValueError: for an attribute that is unknown or named twice.

@@ -18,7 +18,7 @@ from stratagem.estimators.best_linear import BestLinear
 from stratagem.estimators.evidence import About
 from stratagem.estimators.survey import SurveyEvidence
 from stratagem.math.counts import Counts
-from stratagem.strategies import Runnable
+from stratagem.strategies import Runnable, SurveyStrategy
 from stratagem.workloads import DomainLike, Workload
 from stratagem.workloads.given import WorkloadLike, workload_of
 
