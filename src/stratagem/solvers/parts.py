@@ -35,8 +35,8 @@ GAIN = 1e-4
 """Relative gain of the variance from which on two parts are joined."""
 SETTLED = 5e-4
 """Gap to the bound at which the search for the strategy of a part ends."""
-FIRST = 0.6
-"""Share of the time for the parts one by one; the rest is for joining them."""
+FIRST, ALONE = 0.6, 0.95
+"""Share of the time for the parts one by one; the rest is for joining them, where any may be."""
 
 
 def is_survey(workload: Workload) -> bool:
@@ -114,15 +114,20 @@ class Parts(Algorithm):
         return Limits(1 << 20, 1, 0.0, 1 << 20, self.max_seconds, self.gap)
 
     def begin(self, problem: Problem, start: int, best: Any) -> Survey:
+        """Return the questions one by one, the small ones first: what these leave of the time is for the large ones."""
         tables = by_attributes(problem.workload)
-        until = deadline().part(FIRST)
-        questions = []
-        for margin, seconds in until.shares(tables):
-            queries, known = margin.workload, float(np.square(means(margin.workload)).sum())
-            with within(seconds):
+        meeting = sum(len(one.attributes) for one in tables) > len(
+            {i for one in tables for i in one.attributes}
+        )
+        until = deadline().part(FIRST if meeting or ratio(problem.epsilon) > APART else ALONE)
+        questions = dict[int, Question]()
+        for k in sorted(range(len(tables)), key=lambda k: tables[k].workload.domain_size):
+            queries, known = tables[k].workload, float(np.square(means(tables[k].workload)).sum())
+            with within(until.left / (len(tables) - len(questions))):
                 found = self._alone(Average(workload=queries, epsilon=problem.epsilon))
-            questions.append(_question(margin.attributes, queries, found, known))
-        return Survey(tuple(one for one in questions if one.excess > 0), problem.workload.scale)
+            questions[k] = _question(tables[k].attributes, queries, found, known)
+        every = (questions[k] for k in range(len(tables)))
+        return Survey(tuple(one for one in every if one.excess > 0), problem.workload.scale)
 
     def _alone(self, problem: Problem) -> Strategy | TranslationStrategy:
         solver = self.inner.select(problem).solver
@@ -165,19 +170,22 @@ class Parts(Algorithm):
         if asked.workload.domain_size <= EXHAUSTIVE:
             found = self._alone(asked)
         else:
-            mixture = self._mixture(asked, one, two, attributes)
-            starts = (
+            fresh, mixture = (
                 Certified(seed=self.seed, gap=SETTLED),
-                Certified(seed=self.seed, gap=SETTLED, resume=mixture),
+                self._mixture(asked, one, two, attributes),
             )
+            starts = [fresh] if mixture is None else [fresh, replace(fresh, resume=mixture)]
             tried = [solver.finish(asked, search(solver, asked).best) for solver in starts]
             found = min(tried, key=lambda one: estimator(one).objective(asked.workload))
         return _question(attributes, asked.workload, found, known)
 
     def _mixture(
         self, asked: Problem, one: Question, two: Question, attributes: tuple[int, ...]
-    ) -> TwoLevelStrategy:
-        """Return the strategy on the common table that asks one of two questions at random."""
+    ) -> TwoLevelStrategy | None:
+        """Return the strategy on the common table that asks one of two questions at random.
+
+        None where one of them is not of two levels, but for rounding.
+        """
         sizes = asked.workload.domain.sizes
         places = np.stack(np.unravel_index(np.arange(math.prod(sizes)), sizes), axis=1)
         patterns, theta = [], []
@@ -189,7 +197,10 @@ class Parts(Algorithm):
             theta.append(low * (each.root / (one.root + two.root)))
         weights = np.concatenate(theta)
         packed = np.packbits(np.concatenate(patterns)[weights > 0], axis=1)
-        return TwoLevelStrategy(packed, weights[weights > 0], len(places), ratio(asked.epsilon))
+        try:
+            return TwoLevelStrategy(packed, weights[weights > 0], len(places), ratio(asked.epsilon))
+        except ValueError:
+            return None
 
     def finish(self, problem: Problem, state: Survey) -> Any:
         sizes = problem.workload.domain.sizes

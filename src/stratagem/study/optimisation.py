@@ -34,7 +34,7 @@ from stratagem.solvers import (
 from stratagem.solvers.certified.joint import SaddlePoint, SaddlePointState, suits
 from stratagem.solvers.certified.patterns import EXHAUSTIVE
 from stratagem.solvers.certified.saddle import Saddle, SaddleState
-from stratagem.strategies import Strategy, SurveyStrategy, TableSampling, TranslationStrategy
+from stratagem.strategies import SplitStrategy, Strategy, SurveyStrategy, TableSampling, TranslationStrategy
 from stratagem.study.constrained import Solve, solve
 from stratagem.study.kind import KINDS
 from stratagem.study.preset import solver_of
@@ -182,8 +182,8 @@ def _solved(asked: Problem, solver: Solver, on_step: Callback | None, time: Dead
     if time.stopped:
         found.status = Status.INTERRUPTED
     best = time.done(lambda: _best(problem, chosen, found, fallback))
-    if isinstance(solver, Auto) and _falls_short(problem, chosen, best):
-        again = _another(solver, problem, chosen)
+    short = isinstance(solver, Auto) and _falls_short(problem, chosen, best)
+    if short and (again := _another(solver, problem, chosen)) is not None:
         second = _found(again.solver, problem, on_step, time)
         other = _best(problem, again.solver, second, fallback)
         if other.objective < best.objective:
@@ -302,7 +302,9 @@ def _fitting(baselines: Ranking, most: int | None) -> _Fallback | None:
         if isinstance(one.strategy, Strategy | TranslationStrategy)
         or (isinstance(one.strategy, SurveyStrategy) and one.strategy.runnable)
     ]
-    if all(isinstance(one.strategy, TableSampling) for one in baselines):
+    if not finite and all(
+        isinstance(one.strategy, TableSampling | SurveyStrategy | SplitStrategy) for one in baselines
+    ):
         return None
     if not finite and baselines.late:
         return None
@@ -345,11 +347,9 @@ def _falls_short(problem: Problem, solver: Solver, best: _Best) -> bool:
     return relative_gap(best.objective, problem.lower_bound) > CERTIFIED
 
 
-def _another(solver: Auto, problem: Problem, chosen: Algorithm) -> Choice:
-    """Return the search for patterns that is tried beside a linear programme, or beside parts, which ended so."""
-    return (
-        replace(solver, parted=False).select(problem) if isinstance(chosen, Parts) else solver.dense(problem)
-    )
+def _another(solver: Auto, problem: Problem, chosen: Algorithm) -> Choice | None:
+    """Return the search for patterns that is tried beside a linear programme, or beside parts; None without one."""
+    return solver.together(problem) if isinstance(chosen, Parts) else solver.dense(problem)
 
 
 def _settled(fallback: _Fallback, bounds: Bounds, most: int | None) -> bool:
