@@ -111,7 +111,7 @@ def random_survey(number):
     for _ in range(int(rng.integers(3))):
         if len(small) > 1:
             pair = rng.choice(small, 2, replace=False).tolist()
-            queries.append(({name: CELLS for name in pair},))
+            queries.append((dict.fromkeys(pair, CELLS),))
     return survey(domain, *queries), float(np.exp(rng.uniform(np.log(0.3), np.log(4))).round(2))
 
 

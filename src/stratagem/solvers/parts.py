@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from stratagem.estimators import estimator
+from stratagem.bounds.formulas import FAILURES
+from stratagem.estimators import UnsupportedWorkloadError, estimator
 from stratagem.math.deadline import deadline, within
 from stratagem.math.privacy import ratio
 from stratagem.problem import Average, Problem
@@ -24,6 +25,8 @@ from stratagem.workloads.marginals import Marginals
 from stratagem.workloads.parity import Parity
 from stratagem.workloads.table import by_attributes, means, on_table
 
+BREAKDOWN = (*FAILURES, UnsupportedWorkloadError)
+"""Exceptions of a search that meets what double precision does not hold."""
 QUESTIONS, PIECES = 40, 1 << 12
 """Most tables of questions that are taken as a survey, and most sets of queries that are looked at for that."""
 CELLS = 1000
@@ -175,7 +178,9 @@ class Parts(Algorithm):
                 self._mixture(asked, one, two, attributes),
             )
             starts = [fresh] if mixture is None else [fresh, replace(fresh, resume=mixture)]
-            tried = [solver.finish(asked, search(solver, asked).best) for solver in starts]
+            tried = [one for solver in starts if (one := _searched(solver, asked)) is not None]
+            if not tried:
+                return None
             found = min(tried, key=lambda one: estimator(one).objective(asked.workload))
         return _question(attributes, asked.workload, found, known)
 
@@ -209,6 +214,14 @@ class Parts(Algorithm):
         total = math.fsum(one.root for one in state.questions)
         parts = tuple(SurveyPart(one.attributes, one.strategy, one.root / total) for one in state.questions)
         return SurveyStrategy(sizes, parts)
+
+
+def _searched(solver: Certified, problem: Problem) -> Strategy | None:
+    """Return what a search finds; None where it leaves double precision."""
+    try:
+        return solver.finish(problem, search(solver, problem).best)
+    except BREAKDOWN:
+        return None
 
 
 def _question(
