@@ -14,9 +14,8 @@ from stratagem.estimation.gap import check_arranged
 from stratagem.estimation.impossibility import Impossible, merged
 from stratagem.estimation.interval import Interval
 from stratagem.estimators.evidence import Evidence
-from stratagem.estimators.survey import Asked, SurveyEvidence
+from stratagem.estimators.survey import SurveyEvidence
 from stratagem.workloads import Workload
-from stratagem.workloads.combined import Stack
 from stratagem.workloads.given import WorkloadLike, workload_of
 
 
@@ -37,7 +36,7 @@ class SurveyEstimate(Estimate):
         """The estimate of every part's table, for all queries of the survey that it answers, by its number."""
         return {
             part: self.make(self._of(part), queries)
-            for part, queries, _ in self._asked(self.base or self.workload)
+            for part, queries, _ in self.evidence.estimator.by_part(self.base or self.workload)
         }
 
     def _of(self, part: int) -> Evidence:
@@ -48,26 +47,10 @@ class SurveyEstimate(Estimate):
             )
         return found
 
-    def _asked(self, workload: Workload) -> list[Asked]:
-        """Return the queries by part, all that one part answers together."""
-        together: dict[int, list[Asked]] = {}
-        for one in self.evidence.estimator.asked(workload):
-            together.setdefault(one.part, []).append(one)
-        return [
-            Asked(
-                part,
-                Stack(tuple(one.workload for one in every)),
-                np.concatenate([one.places for one in every]),
-            )
-            if len(every) > 1
-            else every[0]
-            for part, every in together.items()
-        ]
-
     def by_table(self) -> list[tuple[Estimate, np.ndarray]]:
         among = self.among or self.workload.queries
         found = []
-        for part, queries, places in self._asked(self.workload):
+        for part, queries, places in self.evidence.estimator.by_part(self.workload):
             table = self.tables[part] if part in self.tables else self.make(self._of(part), queries)
             asked = table if queries is table.workload else table.ask(queries)
             found.append((replace(asked, among=among, simultaneous=self.simultaneous), places))

@@ -26,6 +26,7 @@ from stratagem.math.counts import Counts, SparseCounts
 from stratagem.strategies.survey import SplitStrategy, SurveyPart, SurveyStrategy
 from stratagem.workloads import Workload
 from stratagem.workloads.centring import levelled
+from stratagem.workloads.combined import Stack
 from stratagem.workloads.table import by_attributes, means, on_table
 
 WRITTEN = 1 << 20
@@ -67,7 +68,7 @@ class Surveyed(Estimator):
     """Scores m + 1[part i] (r - m)/s_i of a query of mean m under 1/n, r the score of part i, drawn with share s_i.
 
     They are unbiased, and a user of type u adds Var_i(r | u)/s_i + (w_u - m)^2 (1/s_i - 1), with Var_i that of the
-    part: the total is known from every report (theory.md, section 10).
+    part: the total is known from every report (theory.md, section 15).
     """
 
     strategy: SurveyStrategy | SplitStrategy
@@ -99,6 +100,13 @@ class Surveyed(Estimator):
             part = min(able, key=lambda i: self._cost(i, tables[i])) if len(able) > 1 else able[0]
             found.append(Asked(part, tables[part], every[margin.places]))
         return found
+
+    def by_part(self, workload: Workload) -> list[Asked]:
+        """Return the queries by part, all that one part answers together."""
+        every: dict[int, list[Asked]] = {}
+        for one in self.asked(workload):
+            every.setdefault(one.part, []).append(one)
+        return [one[0] if len(one) == 1 else _together(one) for one in every.values()]
 
     def _on(self, queries: Workload, own: tuple[int, ...], part: int, workload: Workload) -> Workload:
         attributes = self.strategy.parts[part].attributes
@@ -155,7 +163,7 @@ class Surveyed(Estimator):
     def _part(self, asked: Asked) -> SurveyPart:
         return self.strategy.parts[asked.part]
 
-    def _gathered(self, workload: Workload, values: Callable[[Asked], np.ndarray]) -> np.ndarray:
+    def gathered(self, workload: Workload, values: Callable[[Asked], np.ndarray]) -> np.ndarray:
         """Return one number a query (p,) from those of every part."""
         found = np.empty(workload.queries)
         for asked in self.asked(workload):
@@ -173,7 +181,7 @@ class Surveyed(Estimator):
                 1 / one.share - 1
             )
 
-        return self._gathered(workload, of)
+        return self.gathered(workload, of)
 
     def _typical(self, workload: Workload) -> np.ndarray:
         def of(asked: Asked) -> np.ndarray:
@@ -183,7 +191,7 @@ class Surveyed(Estimator):
                 1 / one.share - 1
             )
 
-        return self._gathered(workload, of)
+        return self.gathered(workload, of)
 
     def _largest(self, workload: Workload) -> np.ndarray:
         """Return upper bounds (p,): the largest variance of a part and the largest spread, as if of one user type."""
@@ -195,7 +203,7 @@ class Surveyed(Estimator):
                 1 / one.share - 1
             )
 
-        return self._gathered(workload, of)
+        return self.gathered(workload, of)
 
     def _worst(self, workload: Workload) -> float:
         return float(self._largest(workload).max())
@@ -241,13 +249,17 @@ class SurveyEvidence(Evidence):
             for through, one in zip(self.estimator.through, counts, strict=True)
         )
 
+    @cached_property
+    def _tables(self) -> dict[int, Evidence | None]:
+        return {}
+
     def of_table(self, part: int) -> Evidence | None:
         """Return what all reports say of the table of a part, of all users; None where that is not listed."""
-        strategy = self.strategy.parts[part].among_others()
-        if strategy is None:
-            return None
-        own = self._counts(part).dense()
-        return estimator(strategy).evidence(np.append(own, self.users - own.sum()))
+        if part not in self._tables:
+            strategy, own = self.strategy.parts[part].among_others(), self._counts(part)
+            counts = None if strategy is None else np.append(own.dense(), self.users - own.sum())
+            self._tables[part] = None if strategy is None else estimator(strategy).evidence(counts)
+        return self._tables[part]
 
     def _counts(self, part: int) -> SparseCounts:
         """Return the counts of the reports of a part."""
@@ -273,13 +285,17 @@ class SurveyEvidence(Evidence):
             mean = means(asked.workload)
             return self.users * mean + (found.answers(asked.workload) - found.users * mean) / share
 
-        return self.estimator._gathered(workload, of)
+        return self.estimator.gathered(workload, of)
 
     def variances(self, workload: Workload, about: About = "users") -> np.ndarray:
-        return self.estimator._gathered(workload, lambda asked: self._variances(asked, about))
+        def of(asked: Asked) -> np.ndarray:
+            table = self.of_table(asked.part)
+            return self._variances(asked, about) if table is None else table.variances(asked.workload, about)
+
+        return self.estimator.gathered(workload, of)
 
     def _variances(self, asked: Asked, about: About) -> np.ndarray:
-        """Return the variances of the queries of one part.
+        """Return the variances of the queries of a part whose table is too large to be listed.
 
         sum (r - m)^2 over the part's reports follows from their variance about a population, and sum (w_u - m)^2
         over its users from what the variance about them lacks to it.
@@ -303,43 +319,27 @@ class SurveyEvidence(Evidence):
             share = self.strategy.parts[asked.part].share
             return self._of(asked).prior_variances(levelled(asked.workload)) / share
 
-        return self.estimator._gathered(workload, of)
+        return self.estimator.gathered(workload, of)
 
     def covariance(self, workload: Workload, about: About = "users") -> np.ndarray:
         check_covariance(workload)
-        every = self.estimator.asked(workload)
-        if about == "users" and len({one.part for one in every}) > 1:
+        tables = self.estimator.by_part(workload)
+        if about == "users" and len(tables) > 1:
             raise ValueError(
                 "the covariance about the users was asked for, but no report is about two parts of the survey: ask "
                 "about='population', or for the queries of one part"
             )
-        found = np.zeros((workload.queries, workload.queries))
-        a = self.answers(workload) - self.users * self.estimator._gathered(
+        off = self.answers(workload) - self.users * self.estimator.gathered(
             workload, lambda one: means(one.workload)
         )
-        for part in {one.part for one in every}:
-            found += self._within([one for one in every if one.part == part], workload.queries, about)
-        if about == "population":
-            found = sampled(found - np.outer(a, a) / self.users, self.users)
+        found = sampled(-np.outer(off, off) / self.users, self.users)  # no report is in two parts
+        for part, queries, places in tables:
+            if (table := self.of_table(part)) is None:
+                raise ValueError(
+                    "the covariance of a table too large to be listed was asked for: ask for its variances"
+                )
+            found[np.ix_(places, places)] = table.covariance(queries, about)
         return found
-
-    def _within(self, every: list[Asked], queries: int, about: About) -> np.ndarray:
-        """Return the sums of products of the scores of one part (p x p), about the users less what these are."""
-        from stratagem.workloads.combined import Stack
-
-        places = np.concatenate([one.places for one in every])
-        stack = Stack(tuple(one.workload for one in every))
-        found, share = self._of(every[0]), self.strategy.parts[every[0].part].share
-        n, mean, a = found.users, means(stack), found.answers(stack)
-        population = found.covariance(stack, "population") * (max(1, n - 1) / n)
-        second = (population + np.outer(a - n * mean, a - n * mean) / n) / share**2
-        if about == "users":
-            products = population + np.outer(a, a) / n - found.covariance(stack, "users")
-            spread = products - np.outer(mean, a) - np.outer(a, mean) + n * np.outer(mean, mean)
-            second -= spread / share
-        whole = np.zeros((queries, queries))
-        whole[np.ix_(places, places)] = second
-        return whole
 
     def _of(self, asked: Asked) -> Evidence:
         found = self.parts[asked.part]
@@ -349,6 +349,11 @@ class SurveyEvidence(Evidence):
                 f"no report is about the attributes {names}, of which a query is asked: collect more reports first"
             )
         return found
+
+
+def _together(asked: list[Asked]) -> Asked:
+    places = np.concatenate([one.places for one in asked])
+    return Asked(asked[0].part, Stack(tuple(one.workload for one in asked)), places)
 
 
 def _squares(workload: Workload) -> np.ndarray:

@@ -33,7 +33,7 @@ CELLS = 1000
 """Most cells of a table on which questions are asked together."""
 APART = 1 + 2 * math.sqrt(2)
 """The E up to which questions about different attributes are left apart: there two yes/no questions at random are
-optimal, and larger ones up to a larger E (theory.md, section 10)."""
+optimal, and larger ones up to a larger E (theory.md, section 15)."""
 GAIN = 1e-4
 """Relative gain of the variance from which on two parts are joined."""
 SETTLED = 5e-4
@@ -90,7 +90,7 @@ class Parts(Algorithm):
     """One part of the questions, drawn at random: each table by the best solver for it alone, joined greedily.
 
     With part i drawn with probability s_i, L/n = v0 + sum_i D_i/s_i, which is v0 + (sum_i D_i^(1/2))^2 at the best
-    shares (theory.md, section 10). Two parts are asked together, on the table of all their attributes, if that lowers
+    shares (theory.md, section 15). Two parts are asked together, on the table of all their attributes, if that lowers
     the sum of the roots; the search there starts from the patterns of both.
 
     Raises:

@@ -50,7 +50,7 @@ class SurveyStrategy(Randomiser):
     """Draws part i with probability s_i, whatever the answers are, and reports (i, y) with y from its strategy Q_i.
 
     Outputs count parts first: y of part i is the number offsets[i] + y. A report tells about the attributes of its
-    part alone, so that its epsilon is the largest of the parts' (theory.md, section 10).
+    part alone, so that its epsilon is the largest of the parts' (theory.md, section 15).
 
     Raises:
         ValueError: for no parts, attributes that do not fit their strategy, or shares that do not add up to one.
