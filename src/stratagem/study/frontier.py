@@ -17,7 +17,7 @@ from stratagem.problem import GuessCap, problem_of
 from stratagem.solvers import Auto, Callback
 from stratagem.study.attacks import percent
 from stratagem.study.capped import NEAR
-from stratagem.study.optimisation import free_solution, under_constraint
+from stratagem.study.optimisation import free_solution, solved
 from stratagem.study.solution import Solution
 from stratagem.workloads import DomainLike
 from stratagem.workloads.given import WorkloadLike, workload_of
@@ -86,7 +86,7 @@ def guess_frontier(
             guesses = [blind + (top - blind) * share for share in np.linspace(1, 0.2, POINTS)]
         caps = [GuessCap(guess).settled(workload, epsilon)[0] for guess in guesses]
         for cap in sorted(set(caps), key=lambda cap: -cap.guess):
-            with within(time.left / (len(set(caps)) - len(found))) as share:
+            with within(time.left / (len(set(caps)) - len(found))):
                 problem = replace(asked, constraints=(cap,))
-                found.append(under_constraint(problem, Auto(seed=seed), on_step, share, lambda *_: free))
+                found.append(solved(problem, Auto(seed=seed), on_step, lambda *_: free))
     return Frontier(tuple(found))

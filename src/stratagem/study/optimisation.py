@@ -40,7 +40,7 @@ from stratagem.study.preset import solver_of
 from stratagem.study.ranking import Contender, Ranking, rank_baselines, rank_invariant, rank_means
 from stratagem.study.solution import Solution
 from stratagem.workloads import DomainLike
-from stratagem.workloads.given import WorkloadLike, workload_of
+from stratagem.workloads.given import WorkloadLike
 from stratagem.workloads.ranges import line
 
 ROUNDING = 1e-9
@@ -90,28 +90,26 @@ def optimise(
 ) -> Solution:
     """Return the best strategy found for `workload` under epsilon-LDP, never worse than a published strategy.
 
-    Where the solver's `outputs` limits the rows, that holds for the baselines within the limit; if there is
-    none, the best of all may be returned. Protocols, whose reports are too many to count, are compared with.
+    Where the solver's `outputs` limits the rows, that holds for the baselines within the limit; if there is none, the
+    best of all may be returned. Protocols, whose reports are too many to count, are compared with.
 
-    Minimises L(Q) = tr(M^+ V), the average-case variance (McKenna et al., VLDB 2020, Problem 3.12). A prior,
-    n counts or probabilities of the user types, makes it the average over users so distributed. The objective
-    "worst-case" is the variance per user of the least favourable type, "worst-query" that of the least
-    accurate query. `on_step` receives a record after every step and may return True to stop; Ctrl-C keeps
-    the best so far.
+    Minimises L(Q) = tr(M^+ V), the average-case variance (McKenna et al., VLDB 2020, Problem 3.12). A prior, n counts
+    or probabilities of the user types, makes it the average over users so distributed. The objective "worst-case" is
+    the variance per user of the least favourable type, "worst-query" that of the least accurate query. `on_step`
+    receives a record after every step and may return True to stop; Ctrl-C keeps the best so far.
 
     The workload may be given by its name with a `domain`, as a file or as a matrix (p x n) of queries (see
-    `workload_of`), the solver by its name; `gap` and `seconds` limit the search (see `solver_of`).
-    `seed` is that of the solver: unless time ends it, a search with the same seed gives the same strategy.
-    `constraints` holds what the strategy must keep to besides: a `GuessCap`, `Shuffled`, `Permanent` or `Steps`.
+    `workload_of`), the solver by its name; `gap` and `seconds` limit the search (see `solver_of`). `seed` is that of
+    the solver: unless time ends it, a search with the same seed gives the same strategy. `constraints` holds what the
+    strategy must keep to besides: a `GuessCap`, `Shuffled`, `Permanent` or `Steps`.
 
     Guarantee:
-        The strategy's measured epsilon is at most `epsilon` and its columns sum to one within 1e-12; no
-        objective and no prior changes that.
+        The strategy's measured epsilon is at most `epsilon` and its columns sum to one within 1e-12; no objective and
+        no prior changes that.
 
     Raises:
-        ValueError: if epsilon is out of range, the domain is too large for a matrix, the prior is not one,
-            the solver does not know the objective or has no seed, or a prior and epsilon leave no strategy that double
-            precision can evaluate.
+        ValueError: if epsilon is out of range, the domain is too large for a matrix, the prior is not one, the solver
+            does not know the objective or has no seed, or no strategy is left that double precision can evaluate.
         ArithmeticError: if a result contradicts a bound or its privacy budget, which would be a fault here.
 
     Example:
@@ -120,50 +118,44 @@ def optimise(
         >>> solution.lower_bound <= solution.objective <= 1.03 * solution.lower_bound
         True
     """
-    workload, solver = workload_of(workload, domain), solver_of(solver, gap=gap, seconds=seconds, seed=seed)
-    asked = problem_of(workload, epsilon, objective, prior, constraints=constraints)
-    if refused := solver.handles(asked):
-        raise ValueError(refused)
-    with within(granted(seconds, solver.limits.max_seconds)) as time:
-        found = under_constraint if asked.constraints else _solved
-        return found(asked, solver, on_step, time)
+    chosen = solver_of(solver, gap=gap, seconds=seconds, seed=seed)
+    asked = problem_of(workload, epsilon, objective, prior, domain, constraints)
+    with within(granted(seconds)):
+        return solved(asked, chosen, on_step)
 
 
 optimize = optimise
 
 
-def under_constraint(
-    asked: Problem, solver: Solver, on_step: Callback | None, time: Deadline, free: Solve | None = None
+def solved(
+    asked: Problem, solver: Solver, on_step: Callback | None = None, free: Solve | None = None
 ) -> Solution:
-    """Return the solution of a problem with a constraint, within the time; `free` solves it without.
-
-    Raises:
-        ValueError: as `optimise`.
-        ArithmeticError: as `certify`.
-    """
-    assert isinstance(solver, Auto), "no other solver handles a constraint"
-    solution = solve(asked, KINDS[type(asked.constraint)], solver, on_step, time, free or free_solution)
-    certify(solution)
-    return solution
+    """Return the best strategy found for a problem, as `optimise`; `free` solves it without its constraint."""
+    if refused := solver.handles(asked):
+        raise ValueError(refused)
+    with within(solver.limits.max_seconds) as time:
+        if not asked.constraints:
+            return _unconstrained(asked, solver, on_step, time)
+        assert isinstance(solver, Auto), "no other solver handles a constraint"
+        kind = KINDS[type(asked.constraint)]
+        return certify(solve(asked, kind, solver, on_step, time, free or free_solution))
 
 
 def free_solution(problem: Problem, gap: float) -> Solution:
     """Return the solution of a problem without its constraint."""
-    with within(UNCONSTRAINED) as time:
-        alone = replace(problem, constraints=())
-        return _solved(alone, Auto(gap=gap, max_seconds=UNCONSTRAINED), None, time)
+    return solved(replace(problem, constraints=()), Auto(gap=gap, max_seconds=UNCONSTRAINED))
 
 
-def _solved(asked: Problem, solver: Solver, on_step: Callback | None, time: Deadline) -> Solution:
-    """Return the solution of a problem, within the time."""
-    problem = time.done(lambda: asked.levelled)
+def _unconstrained(asked: Problem, solver: Solver, on_step: Callback | None, time: Deadline) -> Solution:
+    """Return the solution of a problem without a constraint, within the time."""
+    problem, auto = time.done(lambda: asked.levelled), solver if isinstance(solver, Auto) else None
     chosen, reason = time.done(lambda: choose(solver, problem))
     baselines = time.done(lambda: _ranking(chosen)(problem))
     bounds = time.done(lambda: problem.bounds)
     fallback = _fitting(baselines, _most(solver))
     if time.stopped and fallback:
         found = Search(status=Status.INTERRUPTED)
-    elif isinstance(solver, Auto) and fallback and _settled(fallback, bounds, _most(solver)):
+    elif auto and fallback and _settled(fallback, bounds, _most(solver)):
         found = Search(status=Status.SETTLED)
     elif fallback and isinstance(chosen, Certified | Saddle | SaddlePoint) and not _fits(problem):
         found = Search(status=Status.TIME_EXHAUSTED)
@@ -172,19 +164,13 @@ def _solved(asked: Problem, solver: Solver, on_step: Callback | None, time: Dead
     if time.stopped:
         found.status = Status.INTERRUPTED
     best = time.done(lambda: _best(problem, chosen, found, fallback))
-    if isinstance(solver, Auto) and _falls_short(problem, chosen, best):
-        again = solver.dense(problem)
+    if auto and _falls_short(problem, chosen, best):
+        again = auto.dense(problem)
         second = _found(again.solver, problem, on_step, time)
         other = _best(problem, again.solver, second, fallback)
         if other.objective < best.objective:
             (chosen, reason), found, best = again, second, other
-    dense = best.strategy if isinstance(best.strategy, Strategy) else None
-    if best.status not in FINAL and (dense is not None or line(problem.workload) is not None):
-        listed = problem.workload.domain_size <= EXHAUSTIVE
-        wanted = chosen.limits.gap or (SHORT if listed else CERTIFIED)
-        allowed = min(time.until(FINISHED), max(PATIENCE[0], 2 * time.elapsed), PATIENCE[1])
-        near = WarmStart(best.objective, None if dense is None else dense.high_sets(), _mixture(found))
-        bounds = problem.tightened(bounds, near, wanted, allowed)
+    bounds = _tightened(problem, bounds, best, found, chosen.limits.gap, time)
     solution = Solution(
         problem=problem,
         strategy=best.strategy,
@@ -199,8 +185,20 @@ def _solved(asked: Problem, solver: Solver, on_step: Callback | None, time: Dead
         baselines=baselines,
         prior=best.prior,
     )
-    certify(solution)
-    return _of_queries(solution, asked)
+    return _of_queries(certify(solution), asked)
+
+
+def _tightened(
+    problem: Problem, bounds: Bounds, best: _Best, found: Search, gap: float, time: Deadline
+) -> Bounds:
+    """Return the bounds after a search for tighter ones from the strategy found, where that is to be hoped for."""
+    dense = best.strategy if isinstance(best.strategy, Strategy) else None
+    if best.status in FINAL or (dense is None and line(problem.workload) is None):
+        return bounds
+    wanted = gap or (SHORT if problem.workload.domain_size <= EXHAUSTIVE else CERTIFIED)
+    allowed = min(time.until(FINISHED), max(PATIENCE[0], 2 * time.elapsed), PATIENCE[1])
+    near = WarmStart(best.objective, None if dense is None else dense.high_sets(), _mixture(found))
+    return problem.tightened(bounds, near, wanted, allowed)
 
 
 def _of_queries(solution: Solution, asked: Problem) -> Solution:
@@ -382,8 +380,8 @@ def _verdict(status: Status, gap: float, wanted: float) -> Status:
     return Status.OPTIMAL if gap <= wanted else Status.GAP_MISSED
 
 
-def certify(solution: Solution) -> None:
-    """Refuse a solution that breaks its privacy budget or whose objective is below a lower bound."""
+def certify(solution: Solution) -> Solution:
+    """Return a solution, unless it breaks its privacy budget or its objective is below a lower bound."""
     measured, bounds = solution.strategy.epsilon, solution.bounds
     if not all(one.holds(solution.strategy, solution.epsilon) for one in solution.problem.constraints):
         raise ArithmeticError("the strategy does not keep to its constraint")
@@ -394,3 +392,4 @@ def certify(solution: Solution) -> None:
         raise ArithmeticError(
             f"the objective {solution.objective!r} is below the {bounds.name} bound {bounds.best!r}"
         )
+    return solution

@@ -187,10 +187,9 @@ def rank_means(problem: Problem) -> Ranking:
     return rank_baselines(problem, MEANS if problem.workload.domain_size > RANKED else BASELINES)
 
 
-def rank_also(ranked: tuple[Contender, ...], baselines: Iterable[Baseline], problem: Problem) -> Ranking:
+def rank_also(ranked: Ranking, baselines: Iterable[Baseline], problem: Problem) -> Ranking:
     """Return the ranking with more mechanisms in it, each at its best; those that do not apply are left out."""
-    taken, setting = {OPTIMISED, *(one.mechanism for one in ranked)}, setting_of(problem)
-    failed, late = (ranked.failed, ranked.late) if isinstance(ranked, Ranking) else ((), ())
+    taken, setting, more = {OPTIMISED, *ranked.named}, setting_of(problem), list[Contender]()
     for baseline in baselines:
         if not isinstance(baseline, Baseline):
             raise ValueError(
@@ -207,8 +206,8 @@ def rank_also(ranked: tuple[Contender, ...], baselines: Iterable[Baseline], prob
                 "make its reports more alike"
             )
         taken.add(baseline.name)
-        ranked = (*ranked, *([found] if found else []))
-    return Ranking(ranked, failed, late)
+        more += [found] if found else []
+    return Ranking((*ranked, *more), ranked.failed, ranked.late)
 
 
 def rank_invariant(problem: Problem) -> Ranking:
@@ -292,7 +291,7 @@ def tuned(
 
 def _valued(problem: Problem, through: Estimator, accurate: bool) -> tuple[float, Accuracy | None]:
     """Return the objective of an estimator, and its accuracy where that is what the objective is computed from."""
-    if not (accurate and isinstance(problem, Average)):
+    if not accurate or problem.kind != Average.kind:
         return problem.value(through), None
     known = through.accuracy(problem.workload)
     return known.objective, known

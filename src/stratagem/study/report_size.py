@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from stratagem.estimators import estimator
 from stratagem.io.screen import brief, show
 from stratagem.io.table import Table
 from stratagem.math.deadline import Deadline
+from stratagem.math.number import array
 from stratagem.problem import problem_of
 from stratagem.solvers import Certified, Problem, search
 from stratagem.solvers.solver import check_limits
@@ -120,10 +122,8 @@ def _checked(outputs: Sequence[int] | None, n: int) -> list[int]:
     """Return the numbers of outputs in order, refusing what is none or below n."""
     if outputs is None:
         return [k * n for k in MULTIPLES]
-    whole = isinstance(outputs, Iterable) and all(
-        isinstance(m, Integral) and not isinstance(m, bool) for m in outputs
-    )
-    wanted = sorted({int(m) for m in outputs}) if whole else []
+    given = array(outputs)
+    wanted = np.unique(given).tolist() if given.ndim == 1 and given.dtype.kind in "iu" else []
     if not wanted or wanted[0] < n:
         raise ValueError(
             f"outputs is {outputs!r}: give whole numbers of at least {n}, one for each user type"

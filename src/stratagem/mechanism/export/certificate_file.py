@@ -18,6 +18,7 @@ from stratagem.io.target import check_target, written_atomically
 from stratagem.io.toml import naming
 from stratagem.math.linalg import centred_factor
 from stratagem.math.privacy import check, check_prior, uniform
+from stratagem.problem import Problem
 from stratagem.workloads import Workload
 from stratagem.workloads.centring import centred, total_term
 from stratagem.workloads.serial import from_data, to_data
@@ -50,20 +51,15 @@ class Certificate:
         return save_certificate(path, self, overwrite=overwrite)
 
 
-def certified(
-    workload: Workload,
-    epsilon: float,
-    prior: np.ndarray | None = None,
-    enough: float = math.inf,
-    seconds: float = SECONDS,
-) -> Certificate:
+def certified(problem: Problem, enough: float = math.inf, seconds: float = SECONDS) -> Certificate:
     """Return a certificate of the nonnegative bound, searched for until it is enough or time is up."""
+    workload = problem.workload
     if workload.domain_size > LARGEST:
         raise ValueError(
             f"the domain has {workload.domain_size} user types, but a certificate holds n x n numbers, n at most "
             f"{LARGEST}: use a smaller domain"
         )
-    return Certificate(workload, nonnegative(workload, epsilon, seconds, enough, prior))
+    return Certificate(workload, nonnegative(workload, problem.epsilon, seconds, enough, problem.prior))
 
 
 def save_certificate(path: str | Path, certificate: Certificate, *, overwrite: bool = False) -> Path:

@@ -15,9 +15,7 @@ from stratagem.io.npz import array_names, read_arrays, write_parquet
 from stratagem.io.target import check_target, written_atomically
 from stratagem.io.toml import naming
 from stratagem.math.privacy import check, check_prior
-from stratagem.mechanism import mechanism as bundle
-from stratagem.mechanism.matrix_input import OUTPUT
-from stratagem.mechanism.mechanism import Mechanism, load_mechanism
+from stratagem.mechanism.mechanism import SUFFIX, Mechanism, load_mechanism
 from stratagem.strategies import MatrixStrategy
 from stratagem.strategies.two_level import two_levels
 from stratagem.workloads import Workload
@@ -27,6 +25,8 @@ KEYS = ("strategy", "epsilon", "workload", "specification")
 WANTED = "a saved strategy, .ldp.json or .npz,"
 STATUS, INTERRUPTED = "status", "interrupted"
 """Name of the text that is stored only if the search was interrupted."""
+OUTPUT = "output"
+"""The column of a table that says the order of the rows."""
 PRIOR = "prior"
 """Name of the array that is stored only if the strategy has a prior other than 1/n."""
 WITHOUT_PRIOR = (".csv", ".parquet")
@@ -78,12 +78,7 @@ def save(path: str | Path, stored: StoredStrategy) -> Path:
     Raises:
         ValueError: for another suffix, a folder that does not exist, or a prior in a format without one.
     """
-    path = check_target(path, tuple(WRITERS))
-    if stored.prior is not None:
-        check_prior_kept(path)
-    with written_atomically(path) as file:
-        WRITERS[path.suffix.lower()](file, stored)
-    return path
+    return write_checked(check_target(path, tuple(WRITERS)), stored)
 
 
 def check_prior_kept(path: Path) -> None:
@@ -221,9 +216,6 @@ def _workload(specification: str) -> Workload:
     return from_data(data)
 
 
-SUFFIXES = (*WRITERS, bundle.SUFFIX)
-
-
 def read_saved(path: str | Path) -> Mechanism | StoredStrategy:
     """Return what a .ldp.json or .npz file holds; both have a strategy, workload, epsilon, name and prior.
 
@@ -242,11 +234,20 @@ def write_saved(path: str | Path, saved: Mechanism | StoredStrategy) -> Path:
     Raises:
         ValueError: for another suffix, a folder that does not exist, or a format that cannot hold it.
     """
-    path = check_target(path, SUFFIXES)
-    name = path.name.lower()
-    if name.endswith(bundle.SUFFIX):
-        return (saved if isinstance(saved, Mechanism) else to_mechanism(saved)).save(path, overwrite=True)
-    return save(path, to_stored(saved) if isinstance(saved, Mechanism) else saved)
+    return write_checked(check_target(path, (*WRITERS, SUFFIX)), saved)
+
+
+def write_checked(path: Path, saved: Mechanism | StoredStrategy) -> Path:
+    """Write as `write_saved` does, to a path that `check_target` returned."""
+    bundled, made = path.name.lower().endswith(SUFFIX), isinstance(saved, Mechanism)
+    if not bundled and saved.prior is not None:
+        check_prior_kept(path)
+    with written_atomically(path) as file:
+        if bundled:
+            file.write((saved if made else to_mechanism(saved)).text)
+        else:
+            WRITERS[path.suffix.lower()](file, to_stored(saved) if made else saved)
+    return path
 
 
 def to_stored(mechanism: Mechanism) -> StoredStrategy:
@@ -258,19 +259,11 @@ def to_stored(mechanism: Mechanism) -> StoredStrategy:
         ValueError: if the matrix is too large to be written out.
     """
     matrix = mechanism.strategy.dense()
-    epsilon = max(float(mechanism.epsilon), matrix.epsilon)
-    return StoredStrategy(
-        matrix, epsilon, mechanism.workload, mechanism.name, mechanism.prior, mechanism.interrupted
-    )
+    about = mechanism.workload, mechanism.name, mechanism.prior, mechanism.interrupted
+    return StoredStrategy(matrix, max(float(mechanism.epsilon), matrix.epsilon), *about)
 
 
-def to_mechanism(
-    stored: StoredStrategy,
-) -> Mechanism:
+def to_mechanism(stored: StoredStrategy) -> Mechanism:
     """Return the mechanism of a stored strategy, its patterns found again where every row has two levels."""
-    options = {
-        "name": stored.name,
-        "prior": stored.prior,
-        "interrupted": stored.interrupted,
-    }
+    options = {"name": stored.name, "prior": stored.prior, "interrupted": stored.interrupted}
     return Mechanism.of(two_levels(stored.strategy), stored.workload, stored.epsilon, **options)
