@@ -153,20 +153,19 @@ def _chosen(
 
 def stated_order(path: Path, column: str) -> tuple[str, ...]:
     """Return the values of an ordered categorical column of a Parquet file in their order; nothing for others."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    from pyarrow import ArrowException, DictionaryType, parquet
 
     try:
         with open_regular(path) as file:
             if file.read(len(PARQUET_MAGIC)) != PARQUET_MAGIC:
                 return ()
-            found = pq.ParquetFile(file)
+            found = parquet.ParquetFile(file)
             kind = found.schema_arrow.field(column).type
-            if not (isinstance(kind, pa.DictionaryType) and kind.ordered):
+            if not (isinstance(kind, DictionaryType) and kind.ordered):
                 return ()
             part = next(found.iter_batches(batch_size=1, columns=[column]), None)
             return () if part is None else tuple(map(str, part.column(0).dictionary.to_pylist()))
-    except (OSError, KeyError, pa.ArrowException):
+    except (OSError, KeyError, ArrowException):
         return ()
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from stratagem.bounds import Bounds
-from stratagem.estimators import estimator, evaluate
+from stratagem.estimators import Estimator, estimator, evaluate
 from stratagem.io.screen import brief
 from stratagem.math.number import count_text, dense
 from stratagem.math.privacy import check, ratio
@@ -161,7 +162,9 @@ def import_matrix(
     if not fault:
         return MatrixImport(mechanism, 0.0, 0.0)
     moved = float(np.abs(strategy.matrix - Q).sum(axis=0).max()) / 2
-    return MatrixImport(mechanism, moved, _loss(Q, strategy, workload, mechanism.prior))
+    return MatrixImport(
+        mechanism, moved, _loss(Q, strategy, workload, partial(estimator, prior=mechanism.prior))
+    )
 
 
 def _probabilities(matrix: ArrayLike, transposed: bool) -> np.ndarray:
@@ -213,14 +216,19 @@ def _fault(Q: np.ndarray, epsilon: float) -> str:
     return ""
 
 
-def _loss(Q: np.ndarray, strategy: MatrixStrategy, workload: Workload, prior: np.ndarray | None) -> float:
+def _loss(
+    Q: np.ndarray,
+    strategy: MatrixStrategy,
+    workload: Workload,
+    through: Callable[[MatrixStrategy], Estimator],
+) -> float:
     """Return what the repair cost: L(Q) against that of the matrix with its columns scaled to one."""
     before = np.maximum(Q, 0)
     sums = before.sum(axis=0)
     if (sums == 0).any():
         return math.nan
     try:
-        value = estimator(MatrixStrategy(before / sums), prior).objective(workload)
+        value = through(MatrixStrategy(before / sums)).objective(workload)
     except ValueError:  # the matrix could not answer the workload
         return math.nan
-    return estimator(strategy, prior).objective(workload) / value - 1 if value > 0 else math.nan
+    return through(strategy).objective(workload) / value - 1 if value > 0 else math.nan

@@ -6,9 +6,9 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from stratagem.collection.reports import ReportFormat
 from stratagem.domain.attribute import Attribute, value_of
 from stratagem.estimation.estimate import Estimate
 from stratagem.estimation.estimation import estimate
+from stratagem.estimators import estimator
 from stratagem.estimators.averaged import Rounds
 from stratagem.io.literal import refuse_bare
 from stratagem.io.screen import brief, show
@@ -46,14 +47,15 @@ from stratagem.mechanism.table import (
     SEARCH,
     ColumnTable,
     Exact,
+    Levels,
     Table,
+    TranslationTable,
     TwoLevelTable,
     encode,
     prior_of,
     utility_of,
     workload_of,
 )
-from stratagem.mechanism.translation_table import TranslationTable
 from stratagem.strategies import MatrixStrategy, TranslationStrategy
 from stratagem.workloads import Domain, DomainLike, Workload, given
 from stratagem.workloads.serial import over, to_data
@@ -131,17 +133,12 @@ class Mechanism:
         promised = budget(check(epsilon))
         _check_domain(strategy, workload.domain, prior)
         prior = None if prior is None else check_prior(prior, workload.domain_size)
-        table, rise = nearest_table(strategy, promised, workload, prior)
-        stated = stated_utility(workload, strategy, table, prior, rise) | (SEARCH if interrupted else {})
-        return Mechanism(table, promised, workload, name, stated, prior)
+        table, stated = nearest_table(strategy, promised, workload, partial(estimator, prior=prior))
+        return Mechanism(table, promised, workload, name, stated | (SEARCH if interrupted else {}), prior)
 
     @staticmethod
     def on_line(
-        strategy: MatrixStrategy,
-        workload: Workload,
-        steps: Sequence[float],
-        *,
-        name: str = "workload",
+        strategy: MatrixStrategy, workload: Workload, steps: Sequence[float], *, name: str = "workload"
     ) -> Mechanism:
         """Return the mechanism of a strategy that protects neighbours on a line by their step, rounded to 2^52 units.
 
@@ -153,9 +150,8 @@ class Mechanism:
         _check_domain(strategy, workload.domain)
         texts = tuple(map(decimal_text, steps))
         table = stepped(strategy.matrix, [exp_below(*Fraction(text).as_integer_ratio()) for text in texts])
-        stated = stated_utility(
-            workload, strategy, table, None, risen(workload, strategy, table.strategy, None)
-        )
+        before, after = estimator(strategy), estimator(table.strategy)
+        stated = stated_utility(workload, before, after, risen(workload, before, after))
         epsilon = sum(map(Fraction, texts), Fraction(0))
         return Mechanism(table, epsilon, workload, name, stated, steps=texts)
 
@@ -279,9 +275,8 @@ class Mechanism:
         return estimate(self.strategy, counts, asked, base=self.workload, **options)
 
     def _rounds(self, number: int) -> Rounds | None:
-        if (
-            k := integer(number, "the number of rounds", 1, 1 << 53, "give how often each person reported")
-        ) == 1:
+        k = integer(number, "the number of rounds", 1, 1 << 53, "give how often each person reported")
+        if k == 1:
             return None
         if self.memo is None:
             raise ValueError(
@@ -377,7 +372,7 @@ def _mechanism(bundle: Mapping[str, Any]) -> Mechanism:
     numerator, denominator = map(int, bundle["epsilon"])
     prior = prior_of(bundle["prior"], workload.domain_size)
     utility, memo = utility_of(bundle["utility"]), bundle.get("memo")
-    memo = None if memo is None else Memo.read(table, memo)
+    memo = None if memo is None else Memo(cast("Levels", table), memo["epsilon"]["any"], memo["low"])
     steps = tuple(bundle.get("steps", ()))
     found = Mechanism(table, Fraction(numerator, denominator), workload, name, utility, prior, memo, steps)
     if found.identifier != bundle["sha256"]:

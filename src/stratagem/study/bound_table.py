@@ -40,10 +40,10 @@ def along(
     workload: WorkloadLike | Sequence[WorkloadLike],
     epsilon: float | Iterable[float],
     objective: str,
-    believed: ArrayLike | None,
+    prior: ArrayLike | None,
     domain: DomainLike | None,
 ) -> tuple[str, list[Problem]]:
-    """Return the name of the axis, and the problem at every place on it, under the prior that is `believed`."""
+    """Return the name of the axis, and the problem at every place on it, under the prior."""
     listed, many = _are_listed(workload), are_listed(epsilon)
     given: list[Any] = _several(workload, "workloads") if listed else [workload]
     for one in given:
@@ -58,7 +58,7 @@ def along(
             "them: give several of one and one of the other"
         )
     places = product(workloads, budgets)
-    return DOMAIN if listed else EPSILON, [problem_of(W, budget, objective, believed) for W, budget in places]
+    return DOMAIN if listed else EPSILON, [problem_of(W, budget, objective, prior) for W, budget in places]
 
 
 def are_listed(epsilon: object) -> bool:
