@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from stratagem.collection.aggregator import Aggregator
-from stratagem.collection.collection import Collection
-from stratagem.collection.report_table import REFUSE
-from stratagem.collection.reports import ReportFormat
+from stratagem.collection.reports import REFUSE, ReportFormat
 from stratagem.domain.attribute import Attribute, value_of
 from stratagem.estimation.estimate import Estimate
 from stratagem.estimation.estimation import estimate
@@ -62,6 +60,8 @@ from stratagem.workloads.serial import over, to_data
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from stratagem.collection.collection import Collection
 
 SUFFIX = ".ldp.json"
 KINDS: dict[str, type[Table]] = {leaf.kind: leaf for leaf in (TwoLevelTable, ColumnTable, TranslationTable)}
@@ -257,6 +257,10 @@ class Mechanism:
 
         `anonymous` says what becomes of files of reports without ids: "refuse" or "count".
         """
+        from stratagem.collection.collection import (
+            Collection,  # with DuckDB and Ibis, which take a second to load
+        )
+
         return Collection(path, self.identifier, self.outputs, anonymous=anonymous)
 
     def estimate(
