@@ -64,8 +64,7 @@ def audit(
         epsilon is at most the budget is found to exceed it with probability at most false_alarm/2.
 
     Raises:
-        ValueError: for fewer than 100 samples, 2 user types, a seed below 0, or a false-alarm rate outside
-            (0, 0.5).
+        ValueError: for fewer than 100 samples, 2 user types, a seed below 0, or a false-alarm rate outside (0, 0.5).
 
     Example:
         >>> import stratagem as st

@@ -28,11 +28,10 @@ PASSES = 200
 def repaired(Q: np.ndarray, epsilon: float) -> np.ndarray:
     """Return an epsilon-LDP strategy (m x n) close to Q: nonnegative, columns summing to one.
 
-    Each row gets the levels [z_y, E z_y] nearest to it, minimising sum_u dist(Q[y, u], [z_y, E z_y])^2; all
-    are scaled by one factor so that the columns sum to one on average; then every column is projected onto
-    {q : z <= q <= E z, sum q = 1} in the Euclidean norm. A strategy that holds epsilon is its own repair up
-    to rounding, and so is randomised response the one of the identity matrix. A row of little weight costs
-    little, however far it breaks epsilon.
+    Each row gets the levels [z_y, E z_y] nearest to it, minimising sum_u dist(Q[y, u], [z_y, E z_y])^2; all are scaled
+    by one factor so that the columns sum to one on average; then every column is projected onto {q : z <= q <= E z, sum
+    q = 1} in the Euclidean norm. A strategy that holds epsilon is its own repair up to rounding, and so is randomised
+    response the one of the identity matrix. A row of little weight costs little, however far it breaks epsilon.
 
     Guarantee:
         E = exp(epsilon) (1 - 1e-14), so that the rows hold epsilon after the roundings of the projection.
@@ -131,12 +130,11 @@ def import_matrix(
 ) -> MatrixImport:
     """Return the mechanism of a matrix Q (m x n), Q[y, u] = Pr(report y | user type u), made elsewhere.
 
-    It must hold probabilities whose columns sum to one within 1e-9 and measure at most `epsilon`, up to the
-    rounding of doubles. With `repair` it may break any of that and is replaced by the strategy next to it
-    that does not. Outputs keep their order, and those that never occur are left out. `transposed` says that
-    it comes as n x m; nothing about the matrix is guessed. The workload may be a name, a file or a matrix of queries,
-    over the n values of the matrix or over a `domain` (see `workload_of`). The result says how good the matrix is:
-    `objective`, `bounds` and `gap`.
+    It must hold probabilities whose columns sum to one within 1e-9 and measure at most `epsilon`, up to the rounding of
+    doubles. With `repair` it may break any of that and is replaced by the strategy next to it that does not. Outputs
+    keep their order, and those that never occur are left out. `transposed` says that it comes as n x m; nothing about
+    the matrix is guessed. The workload may be a name, a file or a matrix of queries, over the n values of the matrix or
+    over a `domain` (see `workload_of`). The result says how good the matrix is: `objective`, `bounds` and `gap`.
 
     Guarantee:
         As for every mechanism: the whole numbers hold epsilon exactly, whatever the matrix was.

@@ -68,12 +68,11 @@ class StoredStrategy:
 def save(path: str | Path, stored: StoredStrategy) -> Path:
     """Write a strategy: .npz for everything, .csv, .mat and .parquet for the matrix (.mat with epsilon too).
 
-    The .npz holds `strategy` (m x n float64), `epsilon`, `workload` (its name) and `specification` (the
-    workload as JSON text, from which it is rebuilt exactly), and `prior` (n) where there is one; the .mat
-    holds `strategy`, `epsilon` and `prior`. Both hold the text `status`, "interrupted", where Ctrl-C ended the
-    search. The .csv, under a header, and the .parquet hold a column `output`
-    and the columns `u0`, `u1`, ... of the user types. All of them hold doubles: the whole numbers that
-    clients draw from are in the bundle alone. The file appears complete or not at all.
+    The .npz holds `strategy` (m x n float64), `epsilon`, `workload` (its name) and `specification` (the workload as
+    JSON text, from which it is rebuilt exactly), and `prior` (n) where there is one; the .mat holds `strategy`,
+    `epsilon` and `prior`. Both hold the text `status`, "interrupted", where Ctrl-C ended the search. The .csv, under a
+    header, and the .parquet hold a column `output` and the columns `u0`, `u1`, ... of the user types. All of them hold
+    doubles: the whole numbers that clients draw from are in the bundle alone. The file appears complete or not at all.
 
     Raises:
         ValueError: for another suffix, a folder that does not exist, or a prior in a format without one.
