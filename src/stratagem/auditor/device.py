@@ -16,7 +16,7 @@ from stratagem.auditor.event import MISS, quantile
 from stratagem.auditor.goodness import noticed_share, share_fit
 from stratagem.auditor.output_classes import OutputClasses
 from stratagem.auditor.plan import Plan
-from stratagem.auditor.planning import planner
+from stratagem.auditor.planning import plan
 from stratagem.auditor.runner import Devices, Reports, joined
 from stratagem.mechanism.client import WEIGHT_BITS
 from stratagem.mechanism.mechanism import Mechanism
@@ -92,7 +92,7 @@ def plan_devices(mechanism: Mechanism, single: Plan, false_alarm: float) -> Devi
     """Return the plan of an audit of devices, which shares a false-alarm rate with the audit of single reports."""
     assert mechanism.memo is not None
     table = mechanism.memo.permanent_table
-    permanent = planner(table.strategy).plan(table.strategy, single.user_types, DEVICES[0], false_alarm / 4)
+    permanent = plan(table.strategy, single.user_types, DEVICES[0], false_alarm / 4)
     kept, law = mechanism.memo.kept, redrawn(table)
     same = float(np.mean([_alike(parts[0][1]) for parts in permanent.partitions]))
     raw = float(np.mean([one.probability for one in permanent.favoured]))

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from stratagem.bounds import Bound, Bounds
 from stratagem.bounds.proof import NONNEGATIVE
-from stratagem.io.screen import brief, show
+from stratagem.io.screen import Plotted, brief
 from stratagem.io.table import Recorded, Table
 from stratagem.math.deadline import deadline, granted, within
 from stratagem.math.number import array, number_text, ratio, real
@@ -25,9 +25,6 @@ from stratagem.solvers import Callback, Solver
 from stratagem.study.preset import limited, solver_of
 from stratagem.workloads import DomainLike, Workload
 from stratagem.workloads.given import WorkloadLike, workload_of
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 EPSILON, DOMAIN = "epsilon", "domain size"
 FOUND = "strategy found"
@@ -113,10 +110,11 @@ class BoundPoint:
 
 
 @dataclass(frozen=True)
-class BoundSweep(Recorded):
+class BoundSweep(Recorded, Plotted):
     """Lower bounds on the same queries, for each budget or each domain."""
 
     __repr__ = brief
+    figure: ClassVar[str] = "plot_bounds"
 
     axis: str
     """What changes from one place to the next: epsilon or domain size."""
@@ -174,16 +172,6 @@ class BoundSweep(Recorded):
     def __str__(self) -> str:
         """Lay the ratios out as an aligned table, the best bounds below."""
         return str(self.table())
-
-    def plot(self, path: str | Path | None = None, width: float | None = None) -> Figure:
-        """Draw every bound over the best one; write an .svg, .png or .pdf if a path is given.
-
-        `width` in inches, that of the style by default.
-
-        Raises:
-            ValueError: without matplotlib, or for a path or width that cannot be used.
-        """
-        return show("plot_bounds", self, path, width)
 
 
 def bound_sweep(

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import ClassVar
 
 from numpy.typing import ArrayLike
 
 from stratagem.bounds import Bounds
 from stratagem.estimators import ERROR, Users, both_needed
-from stratagem.io.screen import brief, show
+from stratagem.io.screen import Plotted, brief
 from stratagem.io.table import Recorded, Table
 from stratagem.io.toml import nearest
 from stratagem.math.computing import on_one_core
@@ -42,10 +41,6 @@ from stratagem.workloads.bibliography import SCOPE
 from stratagem.workloads.explicit import counts_users
 from stratagem.workloads.given import WorkloadLike
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-
 ENDED = "The search was ended by hand: the optimised strategy is the best until then."
 """What is said of a comparison that was interrupted."""
 
@@ -67,13 +62,14 @@ SHOWN = 5
 
 
 @dataclass(frozen=True)
-class Comparison(Recorded):
+class Comparison(Recorded, Plotted):
     """Mechanisms on one workload and epsilon, least objective first, with the lower bounds on unbiased ones.
 
     On data they come with the error that is expected there, the least of it first.
     """
 
     __repr__ = brief
+    figure: ClassVar[str] = "plot_comparison"
 
     problem: Problem
     """The workload, the budget, the prior and the variance that was minimised."""
@@ -305,16 +301,6 @@ class Comparison(Recorded):
         """Return the table for a notebook."""
         sentences = (f"epsilon {self.epsilon:g}", self.footer(), self.late_sentence)
         return self.table().html("; ".join(filter(None, sentences)))
-
-    def plot(self, path: str | Path | None = None, width: float | None = None) -> Figure:
-        """Draw the objectives, on data the errors, over the best bound; write an .svg, .png or .pdf file.
-
-        `width` in inches, that of the style by default.
-
-        Raises:
-            ValueError: without matplotlib, or for a path or width that cannot be used.
-        """
-        return show("plot_comparison", self, path, width)
 
 
 def compare(

@@ -12,16 +12,11 @@ import numpy as np
 
 from stratagem.bounds.formulas import FAILURES
 from stratagem.estimators import (
-    ERROR,
     Accuracy,
     Estimator,
     UnsupportedWorkloadError,
-    Users,
-    both_needed,
-    comparable,
     estimator,
     evaluate,
-    mean_variance,
 )
 from stratagem.math.computing import on_one_core
 from stratagem.math.deadline import deadline, within
@@ -31,6 +26,7 @@ from stratagem.published.marginal_selection import MARGINAL_SELECTION
 from stratagem.solvers.junta.published_junta import published_juntas, sampled_tables
 from stratagem.solvers.junta.signature_choice import searchable
 from stratagem.strategies import JuntaStrategy, LinearProtocol, Runnable, TableSampling
+from stratagem.study.summary import Found
 from stratagem.workloads.centring import levelled
 
 OPTIMISED = "optimised"
@@ -46,7 +42,7 @@ KEPT = 1 << 10
 
 
 @dataclass(frozen=True, eq=False)
-class Contender:
+class Contender(Found):
     """A published mechanism, tuned for a workload and epsilon."""
 
     mechanism: str
@@ -72,20 +68,6 @@ class Contender:
     def accuracy(self) -> Accuracy:
         """Exact variances of the strategy on the workload."""
         return self.known or self.estimator.accuracy(self.problem.workload)
-
-    @cached_property
-    def mean_variance(self) -> float:
-        """The variance that one user of the worst type adds to an answer, in the mean over `comparable` queries."""
-        return mean_variance(self.problem.workload, self.estimator, self.accuracy)
-
-    @cached_property
-    def largest_comparable(self) -> float | None:
-        """The largest variance that one user adds to any of the `comparable` answers; None where not computed."""
-        return self.estimator.worst(comparable(self.problem.workload))
-
-    def users_for(self, error: float = ERROR) -> Users:
-        """Return the users needed for a standard error, as `Solution.users_for`."""
-        return both_needed(self.mean_variance, self.largest_comparable, error)
 
     def __str__(self) -> str:
         """Name the mechanism with its parameters."""

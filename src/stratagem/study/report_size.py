@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import ClassVar
 
 import numpy as np
 
 from stratagem.estimators import estimator
-from stratagem.io.screen import brief, show
+from stratagem.io.screen import Plotted, brief
 from stratagem.io.table import Table
 from stratagem.math.deadline import Deadline
 from stratagem.math.number import array
@@ -21,9 +20,6 @@ from stratagem.solvers.solver import check_limits
 from stratagem.strategies import Strategy, TwoLevelStrategy
 from stratagem.workloads import DomainLike
 from stratagem.workloads.given import WorkloadLike
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 MULTIPLES = (2, 4, 8, 16, 32)
 """Numbers of outputs per user type that are tried where none are given."""
@@ -50,10 +46,11 @@ class TradePoint:
 
 
 @dataclass(frozen=True)
-class TradeOff:
+class TradeOff(Plotted):
     """Gap against number of outputs, fewest outputs first; the gap never grows with them."""
 
     __repr__ = brief
+    figure: ClassVar[str] = "plot_trade_off"
 
     points: tuple[TradePoint, ...]
     lower_bound: float
@@ -66,16 +63,6 @@ class TradeOff:
             for one in self.points
         ]
         return str(Table(("outputs", "bits", "objective", "gap"), rows, words=0))
-
-    def plot(self, path: str | Path | None = None, width: float | None = None) -> Figure:
-        """Draw the gap against the size of a report; write an .svg, .png or .pdf if a path is given.
-
-        `width` in inches, that of the style by default.
-
-        Raises:
-            ValueError: without matplotlib, or for a path or width that cannot be used.
-        """
-        return show("plot_trade_off", self, path, width)
 
 
 def trade_off(

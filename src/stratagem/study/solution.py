@@ -14,14 +14,9 @@ import numpy as np
 
 from stratagem.bounds import Bounds
 from stratagem.estimators import (
-    ERROR,
     Accuracy,
     Estimator,
-    Users,
-    both_needed,
-    comparable,
     estimator,
-    mean_variance,
 )
 from stratagem.io.screen import brief, show
 from stratagem.io.table import Table
@@ -35,7 +30,7 @@ from stratagem.problem import Average, Problem
 from stratagem.solvers.solver import Status, Step, outlook
 from stratagem.strategies import Strategy, TranslationStrategy
 from stratagem.study.ranking import Ranking
-from stratagem.study.summary import summary, text, variance_gap
+from stratagem.study.summary import Found, summary, text, variance_gap
 from stratagem.workloads import Workload
 
 if TYPE_CHECKING:
@@ -76,7 +71,7 @@ class Promise(ABC):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Solution:
+class Solution(Found):
     """A strategy for a workload and epsilon, its exact accuracy and the bounds that certify it."""
 
     __repr__ = brief
@@ -206,40 +201,12 @@ class Solution:
         return self.accuracy.samples_for(alpha)
 
     @cached_property
-    def mean_variance(self) -> float:
-        """The variance that one user of the worst type adds to an answer, in the mean over `comparable` queries."""
-        return mean_variance(self.workload, self.estimator, self.accuracy)
-
-    @cached_property
     def largest_variance(self) -> float | None:
         """The largest variance that one user of any type adds to any answer, as the function `largest_variance`.
 
         None for too many queries.
         """
         return self.estimator.worst(self.workload)
-
-    @property
-    def largest_comparable(self) -> float | None:
-        """The largest variance that one user adds to any of the `comparable` answers; None for too many queries."""
-        if (chosen := comparable(self.workload)) is self.workload:
-            return self.largest_variance
-        return self.estimator.worst(chosen)
-
-    def users_for(self, error: float = ERROR) -> Users:
-        """Return the users needed for a standard error, as a share of the users, if all had the worst type.
-
-        First for the root mean square over the queries, then for every single answer; None in place of the second
-        where the queries are too many to be looked at one by one.
-
-        Raises:
-            ValueError: if the error is not a positive number.
-
-        Example:
-            >>> import stratagem as st
-            >>> st.optimise(st.histogram(8), epsilon=1.0).users_for(0.01)
-            Users(root_mean_square=27171, least_accurate=37595)
-        """
-        return both_needed(self.mean_variance, self.largest_comparable, error)
 
     def mechanism(self, *, name: str = "workload") -> Mechanism:
         """Return the strategy in whole numbers, which clients can run and anybody can check.

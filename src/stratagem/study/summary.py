@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from stratagem.bounds import Bounds
-from stratagem.estimators import Accuracy, Users, ask, comparable, errors, off, users_needed
+from stratagem.estimators import (
+    ERROR,
+    Accuracy,
+    Users,
+    ask,
+    both_needed,
+    comparable,
+    errors,
+    mean_variance,
+    off,
+    users_needed,
+)
 from stratagem.io.screen import folded
 from stratagem.io.table import Table
 from stratagem.math.number import above_minimum, number_text, percent_apart, users_text
@@ -18,40 +30,43 @@ if TYPE_CHECKING:
     from stratagem.workloads import Workload
 
 
-class Found(Protocol):
-    """A strategy with what it needs: a solution, or a published mechanism at its best.
+class Found:
+    """A strategy with what it needs: a solution, or a published mechanism at its best."""
 
-    Values that are computed when they are first asked for have the type Any here, as protocols know no other way.
-    """
+    problem: Any
+    """What it was made for."""
+    objective: Any
+    """The variance that was to be small."""
+    accuracy: Any
+    """Exact variances of the strategy on the workload."""
+    estimator: Any
+    """The estimator of the strategy for the prior: exact variances, and answers from counts."""
 
-    @property
-    def problem(self) -> Problem:
-        """What it was made for."""
-        ...
-
-    @property
-    def objective(self) -> float:
-        """The variance that was to be small."""
-        ...
-
-    @property
-    def accuracy(self) -> Any:
-        """Exact variances of the strategy on the workload."""
-        ...
-
-    @property
-    def mean_variance(self) -> Any:
+    @cached_property
+    def mean_variance(self) -> float:
         """The variance that one user of the worst type adds to an answer, in the mean over `comparable` queries."""
-        ...
+        return mean_variance(self.problem.workload, self.estimator, self.accuracy)
 
-    @property
-    def largest_comparable(self) -> Any:
-        """The largest variance that one user adds to any of the `comparable` answers; None if unknown."""
-        ...
+    @cached_property
+    def largest_comparable(self) -> float | None:
+        """The largest variance that one user adds to any of the `comparable` answers; None for too many queries."""
+        return self.estimator.worst(comparable(self.problem.workload))
 
-    def users_for(self, error: float = ...) -> Users:
-        """Return the users needed for a standard error."""
-        ...
+    def users_for(self, error: float = ERROR) -> Users:
+        """Return the users needed for a standard error, as a share of the users, if all had the worst type.
+
+        First for the root mean square over the queries, then for every single answer; None in place of the second
+        where the queries are too many to be looked at one by one.
+
+        Raises:
+            ValueError: if the error is not a positive number.
+
+        Example:
+            >>> import stratagem as st
+            >>> st.optimise(st.histogram(8), epsilon=1.0).users_for(0.01)
+            Users(root_mean_square=27171, least_accurate=37595)
+        """
+        return both_needed(self.mean_variance, self.largest_comparable, error)
 
 
 OURS, PUBLISHED, MINIMUM = "Stratagem", " (published)", "proven minimum"
