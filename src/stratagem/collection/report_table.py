@@ -61,7 +61,8 @@ def judge(table: Table, form: ReportFormat, anonymous: str, source: str) -> Tabl
     if "id" in table.columns:
         reasons.insert(0, (~_well_formed(table["id"]), Reason.ID))
     if "mechanism" in table.columns:
-        reasons.insert(0, (~_equal(table["mechanism"], form.mechanism), Reason.MECHANISM))
+        same = (table["mechanism"] == form.mechanism).fill_null(False)
+        reasons.insert(0, (~same, Reason.MECHANISM))
     reason = ibis.cases(*((wrong, ibis.literal(str(words))) for wrong, words in reasons))
     valid = reason.isnull()
     name = table["id"] if "id" in table.columns else ibis.null("string")
@@ -131,10 +132,6 @@ def _well_formed(name: Any) -> Any:
     if name.type().is_uuid():
         return name.notnull()
     return ((name.length() == DIGITS) & ~name.re_search("[^0-9a-f]")).fill_null(False)
-
-
-def _equal(text: Any, wanted: str) -> Any:
-    return (text == wanted).fill_null(False)
 
 
 def _received(judged: Table) -> tuple[int, Counter[str], np.ndarray]:

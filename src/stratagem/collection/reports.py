@@ -87,7 +87,6 @@ class ReportFormat:
     """Number m of outputs; a report carries one of 0, ..., m - 1."""
 
     def __post_init__(self) -> None:
-        """Check the identifier and the number of outputs."""
         if not isinstance(self.identifier, str) or not IDENTIFIER.fullmatch(self.identifier):
             raise ValueError(
                 f"the mechanism's identifier is {self.identifier!r}, but must be 64 lower-case hex digits: "

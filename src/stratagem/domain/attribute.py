@@ -31,7 +31,6 @@ class Attribute:
     unit: str = ""
 
     def __post_init__(self) -> None:
-        """Check the name and the unit."""
         name, unit = self.name, self.unit
         usable = isinstance(name, str) and name and name.isprintable() and name == name.strip()
         if not usable or "=" in name or "," in name:

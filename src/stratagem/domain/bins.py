@@ -49,7 +49,6 @@ class Bins(Values):
     UP_TO: ClassVar = "below"
 
     def __post_init__(self) -> None:
-        """Check the edges."""
         object.__setattr__(self, "edges", tuple(self.edges))
         shown = ",".join(map(str, self.edges[:8]))
         keys = self._keys if all(isinstance(edge, str) for edge in self.edges) else [None]

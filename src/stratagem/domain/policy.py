@@ -49,7 +49,6 @@ class Policy:
     """What separates decimals in numbers with commas, "," or "."; None refuses to guess."""
 
     def __post_init__(self) -> None:
-        """Check the words, and take the blanks off the texts."""
         if self.decimal not in (None, ",", "."):
             raise ValueError(
                 f"{self.decimal!r} was given as the mark of decimals, but it is a comma or a point: write decimal=','"

@@ -192,7 +192,6 @@ class Codes(Values):
     UP_TO: ClassVar = "at most"
 
     def __post_init__(self) -> None:
-        """Check that there is a number."""
         if self.numbers < 1:
             names = " and ".join(repr(self.value(cell)) for cell in range(self.size))
             raise ValueError(f"{names} was stated as the only value: give two values or more")
@@ -258,7 +257,6 @@ class Labels(Values):
     edges: ClassVar = ()
 
     def __post_init__(self) -> None:
-        """Check the labels."""
         object.__setattr__(self, "texts", tuple(self.texts))
         if not self.texts or not all(isinstance(text, str) for text in self.texts):
             raise ValueError(f"the labels are {self.texts!r:.60}, but labels are texts: give one or more")

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from stratagem.bounds import Bounds
-from stratagem.estimators import Estimator, estimator, evaluate
+from stratagem.estimators import estimator, evaluate
 from stratagem.io.screen import brief
 from stratagem.math.number import count_text, dense
 from stratagem.math.privacy import check, ratio
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.problem import Problem, problem_of
 from stratagem.strategies import MatrixStrategy
-from stratagem.workloads import DomainLike, Workload
+from stratagem.workloads import DomainLike
 from stratagem.workloads.given import WorkloadLike, workload_of
 
 PASSES = 200
@@ -160,9 +159,7 @@ def import_matrix(
     if not fault:
         return MatrixImport(mechanism, 0.0, 0.0)
     moved = float(np.abs(strategy.matrix - Q).sum(axis=0).max()) / 2
-    return MatrixImport(
-        mechanism, moved, _loss(Q, strategy, workload, partial(estimator, prior=mechanism.prior))
-    )
+    return MatrixImport(mechanism, moved, _loss(Q, strategy, mechanism))
 
 
 def _probabilities(matrix: ArrayLike, transposed: bool) -> np.ndarray:
@@ -214,19 +211,15 @@ def _fault(Q: np.ndarray, epsilon: float) -> str:
     return ""
 
 
-def _loss(
-    Q: np.ndarray,
-    strategy: MatrixStrategy,
-    workload: Workload,
-    through: Callable[[MatrixStrategy], Estimator],
-) -> float:
+def _loss(Q: np.ndarray, strategy: MatrixStrategy, mechanism: Mechanism) -> float:
     """Return what the repair cost: L(Q) against that of the matrix with its columns scaled to one."""
     before = np.maximum(Q, 0)
     sums = before.sum(axis=0)
     if (sums == 0).any():
         return math.nan
     try:
-        value = through(MatrixStrategy(before / sums)).objective(workload)
+        value = estimator(MatrixStrategy(before / sums), mechanism.prior).objective(mechanism.workload)
     except ValueError:  # the matrix could not answer the workload
         return math.nan
-    return through(strategy).objective(workload) / value - 1 if value > 0 else math.nan
+    after = estimator(strategy, mechanism.prior).objective(mechanism.workload)
+    return after / value - 1 if value > 0 else math.nan

@@ -173,7 +173,8 @@ def _read_parquet(path: Path, variable: str | None) -> np.ndarray:
             described = connection.execute(f"DESCRIBE SELECT * FROM {scan}", source).fetchall()
             rows = connection.execute(f"SELECT count(*) FROM {scan}", source).fetchall()[0][0]
             names = [row[0] for row in described if row[0] != OUTPUT]
-            _check_size(float(rows) * len(names))
+            if (entries := float(rows) * len(names)) > ENTRIES:
+                raise ValueError(f"it holds {entries:.0f} numbers, but at most {ENTRIES} are read")
             order = f"ORDER BY {OUTPUT}" if len(names) < len(described) else ""
             quoted = (column.replace('"', '""') for column in names)
             chosen = ", ".join(f'CAST("{column}" AS DOUBLE)' for column in quoted)
@@ -208,11 +209,6 @@ def _chosen(names: list[str], variable: str | None) -> str:
         asked = "no variable was named" if wanted is None else f"the variable {wanted!r} was asked for"
         raise ValueError(f"{asked}, and it holds {listed}")
     return wanted
-
-
-def _check_size(entries: float) -> None:
-    if entries > ENTRIES:
-        raise ValueError(f"it holds {entries:.0f} numbers, but at most {ENTRIES} are read")
 
 
 def _refused(path: Path, reason: object, advice: str) -> ValueError:

@@ -101,7 +101,6 @@ class Mechanism:
     """Budgets between neighbouring values on a line, as decimal texts; empty if all values are protected alike."""
 
     def __post_init__(self) -> None:
-        """Compute the certificate and check memo and steps, which refuses a table that breaks a budget."""
         table = self.bundle["table"]
         if self.memo is not None:
             check_memo(table, self.memo.data)

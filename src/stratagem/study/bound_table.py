@@ -208,21 +208,25 @@ def bound_sweep(
         if solver is None:
             _bound(places, done, tight=seconds is not None)
         else:
-            from stratagem.study.optimisation import (  # compiled code, which bounds do not need
-                ENDED_BY_HAND,
-                solved,
-            )
-
-            solver = solver_of(solver)
-            for problem, share in time.shares(places):
-                with within(share):
-                    found = solved(problem, limited(solver, deadline().left), on_step)
-                done.append(BoundPoint(problem, found.bounds, found.objective))
-                if ended := found.status in ENDED_BY_HAND or time.stopped:
-                    break
+            ended = _search(places, done, solver_of(solver), on_step)
     if not done:
         raise KeyboardInterrupt
     return BoundSweep(axis, tuple(done), len(done) == len(places) and not (ended or time.stopped))
+
+
+def _search(
+    problems: list[Problem], done: list[BoundPoint], solver: Solver, on_step: Callback | None
+) -> bool:
+    """Append the bounds of all places with the strategy found there, and return whether that was ended by hand."""
+    from stratagem.study.optimisation import ENDED_BY_HAND, solved  # compiled code, which bounds do not need
+
+    for problem, share in (time := deadline()).shares(problems):
+        with within(share):
+            found = solved(problem, limited(solver, deadline().left), on_step)
+        done.append(BoundPoint(problem, found.bounds, found.objective))
+        if found.status in ENDED_BY_HAND or time.stopped:
+            return True
+    return False
 
 
 def _bound(problems: list[Problem], done: list[BoundPoint], *, tight: bool) -> None:

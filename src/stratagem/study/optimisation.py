@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,7 +14,7 @@ from stratagem.bounds import Bounds
 from stratagem.estimators import Accuracy, UnsupportedWorkloadError, estimator
 from stratagem.math.deadline import Deadline, fits, granted, within
 from stratagem.math.privacy import uniform
-from stratagem.problem import Average, Constraint, Minimax, WarmStart, problem_of, relative_gap
+from stratagem.problem import Average, Constraint, WarmStart, problem_of, relative_gap
 from stratagem.solvers import (
     Algorithm,
     Auto,
@@ -97,19 +98,16 @@ def optimise(
     or probabilities of the user types, makes it the average over users so distributed. The objective "worst-case" is
     the variance per user of the least favourable type, "worst-query" that of the least accurate query. `on_step`
     receives a record after every step and may return True to stop; Ctrl-C keeps the best so far.
-
-    The workload may be given by its name with a `domain`, as a file or as a matrix (p x n) of queries (see
-    `workload_of`), the solver by its name; `gap` and `seconds` limit the search (see `solver_of`). `seed` is that of
-    the solver: unless time ends it, a search with the same seed gives the same strategy. `constraints` holds what the
-    strategy must keep to besides: a `GuessCap`, `Shuffled`, `Permanent` or `Steps`.
+    The workload may be a name with a `domain`, a file or a matrix (p x n) of queries (see `workload_of`), the solver a
+    name; `gap` and `seconds` limit the search (see `solver_of`). `seed` is that of the solver: unless time ends it, a
+    search with the same seed gives the same strategy. `constraints` holds what the strategy must keep to besides: a
+    `GuessCap`, `Shuffled`, `Permanent` or `Steps`.
 
     Guarantee:
-        The strategy's measured epsilon is at most `epsilon` and its columns sum to one within 1e-12; no objective and
-        no prior changes that.
+        The strategy's measured epsilon is at most `epsilon` and its columns sum to one within 1e-12.
 
     Raises:
-        ValueError: if epsilon is out of range, the domain is too large for a matrix, the prior is not one, the solver
-            does not know the objective or has no seed, or no strategy is left that double precision can evaluate.
+        ValueError: for what is out of range or too large, or a problem that the solver or double precision cannot do.
         ArithmeticError: if a result contradicts a bound or its privacy budget, which would be a fault here.
 
     Example:
@@ -232,17 +230,10 @@ class _Best:
     status: Status
 
 
-class _Fallback(NamedTuple):
-    """A published mechanism with finitely many outputs, returned where the search finds nothing better."""
-
-    contender: Contender
-    strategy: Strategy | TranslationStrategy
-
-
 def choose(solver: Solver | None, problem: Problem) -> Choice:
     """Return the solver to run and the reason for it; a minimax objective never gets a symmetric one by default."""
     choice = (solver or Auto()).select(problem)
-    if isinstance(problem, Minimax) and isinstance(choice.solver, Certified):
+    if problem.kind != Average.kind and isinstance(choice.solver, Certified):
         inner, n = replace(choice.solver, polish=False), problem.workload.domain_size
         joint = (
             (inner.outputs is None or inner.outputs.bit_length() > n) and not problem.free and suits(problem)
@@ -269,27 +260,25 @@ def _most(solver: Solver) -> int | None:
     return None
 
 
-def _fitting(baselines: Ranking, most: int | None) -> _Fallback | None:
+def _fitting(baselines: Ranking, most: int | None) -> Contender | None:
     """Return the best baseline with at most `most` outputs, or the best finite one if none has so few.
 
     Return None if no published mechanism but table sampling was set up, as on very large domains, or if time ran out
     before a finite one.
     """
-    finite = [
-        _Fallback(one, one.strategy)
-        for one in baselines
-        if isinstance(one.strategy, Strategy | TranslationStrategy)
-    ]
-    if all(isinstance(one.strategy, TableSampling) for one in baselines):
-        return None
-    if not finite and baselines.late:
+    finite = [one for one in baselines if isinstance(one.strategy, Strategy | TranslationStrategy)]
+    if all(isinstance(one.strategy, TableSampling) for one in baselines) or (baselines.late and not finite):
         return None
     if not finite:
         raise ValueError(
             "no strategy answers these queries in double precision under this prior and epsilon: use a smaller "
             "epsilon, or a prior without zeros"
         )
-    return next((one for one in finite if most is None or one.strategy.outputs <= most), finite[0])
+    return next((one for one in finite if _few_enough(one, most)), finite[0])
+
+
+def _few_enough(found: Contender, most: int | None) -> bool:
+    return most is None or (found.strategy.outputs or math.inf) <= most
 
 
 def _found(
@@ -323,13 +312,12 @@ def _falls_short(problem: Problem, solver: Solver, best: _Best) -> bool:
     return relative_gap(best.objective, problem.lower_bound) > CERTIFIED
 
 
-def _settled(fallback: _Fallback, bounds: Bounds, most: int | None) -> bool:
+def _settled(fallback: Contender, bounds: Bounds, most: int | None) -> bool:
     """Return whether a baseline with few enough outputs attains the bound, so that no search can improve on it."""
-    fits = most is None or fallback.strategy.outputs <= most
-    return fits and relative_gap(fallback.contender.objective, bounds.best) <= ROUNDING
+    return _few_enough(fallback, most) and relative_gap(fallback.objective, bounds.best) <= ROUNDING
 
 
-def _best(problem: Problem, solver: Algorithm, found: Search, fallback: _Fallback | None) -> _Best:
+def _best(problem: Problem, solver: Algorithm, found: Search, fallback: Contender | None) -> _Best:
     """Return the strategy found by the search, or the best baseline if its objective is lower."""
     late = Status.BASELINE_IN_TIME if found.status is Status.TIME_EXHAUSTED else Status.BASELINE
     ended = found.status if found.status in FINAL else late
@@ -340,11 +328,9 @@ def _best(problem: Problem, solver: Algorithm, found: Search, fallback: _Fallbac
                 "the search ended before it found a strategy: give it more time, or other queries"
             )
         return searched
-    baseline = fallback.contender
-    if searched is None or searched.objective > baseline.objective:
-        return _Best(
-            fallback.strategy, problem.prior, baseline.accuracy, baseline.objective, str(baseline), ended
-        )
+    if searched is None or searched.objective > fallback.objective:
+        strategy = cast("Strategy | TranslationStrategy", fallback.strategy)
+        return _Best(strategy, problem.prior, fallback.accuracy, fallback.objective, str(fallback), ended)
     return searched
 
 

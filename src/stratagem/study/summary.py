@@ -220,13 +220,8 @@ def minimum_sentence(found: Found, bounds: Bounds) -> str:
         ratio = people_needed(found) / fewest_users(problem, bounds)
         people = f"People needed {above_minimum(ratio - 1)}.\n"
     gap = variance_gap(problem, bounds, found.objective, found.accuracy)
-    return f"{people}Variance {above_minimum(gap)}, {_which(problem)}."
-
-
-def _which(problem: Problem) -> str:
-    """Return whose variance the objective is."""
     average = "on average over the values" if problem.prior is None else "on average under the prior"
-    return WHOSE.get(problem.kind, average)
+    return f"{people}Variance {above_minimum(gap)}, {WHOSE.get(problem.kind, average)}."
 
 
 def variance_gap(problem: Problem, bounds: Bounds, objective: float, accuracy: Accuracy) -> float:

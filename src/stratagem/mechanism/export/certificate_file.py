@@ -18,10 +18,11 @@ from stratagem.io.target import check_target, written_atomically
 from stratagem.io.toml import naming
 from stratagem.math.linalg import centred_factor
 from stratagem.math.privacy import check, check_prior, uniform
+from stratagem.mechanism.export.saved import specified
 from stratagem.problem import Problem
 from stratagem.workloads import Workload
 from stratagem.workloads.centring import centred, total_term
-from stratagem.workloads.serial import from_data, to_data
+from stratagem.workloads.serial import to_data
 
 SUFFIX = ".npz"
 ARRAYS = {"gamma": 1, "avoided": 2, "spread": 1, "level": 1, "prices": 1, "gram": 2, "prior": 1}
@@ -89,7 +90,7 @@ def load_certificate(path: str | Path) -> Certificate:
     path = Path(path)
     with naming(str(path)):
         arrays, specification = _read(path)
-        workload = _workload(specification)
+        workload = specified(specification)
         proof = _proof(arrays, workload)
         stated = float(arrays["value"])
         if not stated <= proof.value * (1 + AGREE):
@@ -118,14 +119,6 @@ def _read(path: Path) -> tuple[dict[str, np.ndarray], str]:
                 f"the array {name} does not hold the numbers of a certificate: give another file"
             )
     return arrays, str(text)
-
-
-def _workload(specification: str) -> Workload:
-    """Return the workload that a specification describes."""
-    try:
-        return from_data(json.loads(specification))
-    except (json.JSONDecodeError, RecursionError):
-        raise ValueError("its specification is not JSON: give a file that stratagem wrote") from None
 
 
 def _proof(arrays: dict[str, np.ndarray], workload: Workload) -> Proof:

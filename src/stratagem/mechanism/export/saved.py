@@ -49,7 +49,6 @@ class StoredStrategy:
     """Whether Ctrl-C ended the search that found it."""
 
     def __post_init__(self) -> None:
-        """Check that the three parts fit together."""
         check(self.epsilon)
         if self.strategy.epsilon > self.epsilon:
             raise ValueError(
@@ -112,7 +111,7 @@ def load(path: str | Path) -> StoredStrategy:
         return StoredStrategy(
             MatrixStrategy(_numbers(arrays["strategy"], "strategy", 2)),
             float(_numbers(arrays["epsilon"], "epsilon", 0)),
-            _workload(_text(arrays["specification"], "specification")),
+            specified(_text(arrays["specification"], "specification")),
             _text(arrays["workload"], "workload"),
             _numbers(arrays[PRIOR], PRIOR, 1) if PRIOR in arrays else None,
             STATUS in arrays and _text(arrays[STATUS], STATUS) == INTERRUPTED,
@@ -207,7 +206,8 @@ def _text(array: np.ndarray, key: str) -> str:
     return str(array)
 
 
-def _workload(specification: str) -> Workload:
+def specified(specification: str) -> Workload:
+    """Return the workload that the specification in a file describes."""
     try:
         data = json.loads(specification)
     except (ValueError, RecursionError):
