@@ -128,7 +128,7 @@ def _of_objects(found: list[Any], mechanism: Mechanism) -> Reports:
 
 def _of_lines(found: list[bytes], mechanism: Mechanism) -> Reports:
     """Return the reports that lines of JSON hold."""
-    ids, outputs, _ = parsed(b"".join(found).removesuffix(b"\n"), mechanism.form)
+    ids, outputs, _ = parsed(b"\n".join(one.removesuffix(b"\n") for one in found), mechanism.form)
     return Reports(outputs, ids)
 
 
