@@ -61,8 +61,8 @@ def judge(table: Table, form: ReportFormat, anonymous: str, source: str) -> Tabl
     if "id" in table.columns:
         reasons.insert(0, (~_well_formed(table["id"]), Reason.ID))
     if "mechanism" in table.columns:
-        same = (table["mechanism"] == form.mechanism).fill_null(False)
-        reasons.insert(0, (~same, Reason.MECHANISM))
+        mechanism: Any = table["mechanism"]
+        reasons.insert(0, (~(mechanism == form.mechanism).fill_null(False), Reason.MECHANISM))
     reason = ibis.cases(*((wrong, ibis.literal(str(words))) for wrong, words in reasons))
     valid = reason.isnull()
     name = table["id"] if "id" in table.columns else ibis.null("string")

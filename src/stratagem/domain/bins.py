@@ -51,7 +51,7 @@ class Bins(Values):
     def __post_init__(self) -> None:
         object.__setattr__(self, "edges", tuple(self.edges))
         shown = ",".join(map(str, self.edges[:8]))
-        keys = self._keys if all(isinstance(edge, str) for edge in self.edges) else [None]
+        keys: list[Any] = self._keys if all(isinstance(edge, str) for edge in self.edges) else [None]
         if any(key is None for key in keys) or any(a >= b for a, b in pairwise(keys)):
             raise ValueError(
                 f"the edges {shown} were given, but edges must be finite numbers, dates or times of day that "

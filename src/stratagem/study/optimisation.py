@@ -14,7 +14,7 @@ from stratagem.bounds import Bounds
 from stratagem.estimators import Accuracy, UnsupportedWorkloadError, estimator
 from stratagem.math.deadline import Deadline, fits, granted, within
 from stratagem.math.privacy import uniform
-from stratagem.problem import Average, Constraint, WarmStart, problem_of, relative_gap
+from stratagem.problem import Average, Constraint, Minimax, WarmStart, problem_of, relative_gap
 from stratagem.solvers import (
     Algorithm,
     Auto,
@@ -233,7 +233,7 @@ class _Best:
 def choose(solver: Solver | None, problem: Problem) -> Choice:
     """Return the solver to run and the reason for it; a minimax objective never gets a symmetric one by default."""
     choice = (solver or Auto()).select(problem)
-    if problem.kind != Average.kind and isinstance(choice.solver, Certified):
+    if isinstance(problem, Minimax) and isinstance(choice.solver, Certified):
         inner, n = replace(choice.solver, polish=False), problem.workload.domain_size
         joint = (
             (inner.outputs is None or inner.outputs.bit_length() > n) and not problem.free and suits(problem)

@@ -238,14 +238,14 @@ def write_saved(path: str | Path, saved: Mechanism | StoredStrategy) -> Path:
 
 def write_checked(path: Path, saved: Mechanism | StoredStrategy) -> Path:
     """Write as `write_saved` does, to a path that `check_target` returned."""
-    bundled, made = path.name.lower().endswith(SUFFIX), isinstance(saved, Mechanism)
+    bundled = path.name.lower().endswith(SUFFIX)
     if not bundled and saved.prior is not None:
         check_prior_kept(path)
     with written_atomically(path) as file:
         if bundled:
-            file.write((saved if made else to_mechanism(saved)).text)
+            file.write((saved if isinstance(saved, Mechanism) else to_mechanism(saved)).text)
         else:
-            WRITERS[path.suffix.lower()](file, to_stored(saved) if made else saved)
+            WRITERS[path.suffix.lower()](file, to_stored(saved) if isinstance(saved, Mechanism) else saved)
     return path
 
 
