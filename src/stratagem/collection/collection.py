@@ -19,14 +19,7 @@ import pyarrow as pa
 from stratagem.collection import report_file, report_table
 from stratagem.collection.inbox import Contested, Skipped, Taken, find
 from stratagem.collection.report_file import Content
-from stratagem.collection.reports import (
-    NAMED,
-    REFUSE,
-    Reason,
-    ReportFormat,
-    check_anonymous,
-    count_named,
-)
+from stratagem.collection.reports import NAMED, REFUSE, Reason, ReportFormat, check_anonymous, count_named
 from stratagem.collection.state import NEITHER, UNLIKE, prepare
 from stratagem.collection.tally import CONFLICT, Receipt, Tally, receipts
 from stratagem.io.database import opened

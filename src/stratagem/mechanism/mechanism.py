@@ -307,25 +307,17 @@ class Mechanism:
         return path
 
     def report(
-        self,
-        path: str | Path,
-        *,
-        objective: str = "average",
-        title: str = "",
-        question: str = "",
-        users: int | None = None,
-        date: str = "",
-        seconds: float | None = None,
+        self, path: str | Path, *, objective: str = "average", seconds: float | None = None, **about: Any
     ) -> Path:
         """Write one HTML page on this mechanism that needs no network, as `Solution.report`; return its path.
 
-        `objective` is what it is held against: average, worst-case or worst-query; the others as there.
+        `objective` is what it is held against: average, worst-case or worst-query. The others, title, question, users
+        and date, are `about` the page, as there.
 
         Raises:
             ValueError: without matplotlib, for a path that cannot be written, an unknown objective, or users that are
                 no whole number from 1 to 10^15.
         """
-        about = {"title": title, "question": question, "users": users, "date": date}
         return show("report_saved", path, self, objective=objective, seconds=seconds, **about)
 
 

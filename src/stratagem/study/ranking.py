@@ -11,13 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from stratagem.bounds.formulas import FAILURES
-from stratagem.estimators import (
-    Accuracy,
-    Estimator,
-    UnsupportedWorkloadError,
-    estimator,
-    evaluate,
-)
+from stratagem.estimators import Accuracy, Estimator, UnsupportedWorkloadError, estimator, evaluate
 from stratagem.math.computing import on_one_core
 from stratagem.math.deadline import deadline, within
 from stratagem.problem import Average, Problem

@@ -15,7 +15,7 @@ from stratagem.io.table import Table
 from stratagem.math.deadline import Deadline
 from stratagem.math.number import array
 from stratagem.problem import problem_of
-from stratagem.solvers import Certified, Problem, search
+from stratagem.solvers import Certified, search
 from stratagem.solvers.solver import check_limits
 from stratagem.strategies import Strategy, TwoLevelStrategy
 from stratagem.workloads import DomainLike
@@ -92,7 +92,9 @@ def trade_off(
     workload, n = problem.workload, problem.workload.domain_size
     wanted = _checked(outputs, n)
     check_limits(max_seconds)
-    widest = _two_level(problem, Certified(outputs=wanted[-1], polish=False, max_seconds=max_seconds / 2))
+    first = Certified(outputs=wanted[-1], polish=False, max_seconds=max_seconds / 2)
+    widest = first.finish(problem, search(first, problem).best)
+    assert isinstance(widest, TwoLevelStrategy), "without polishing rows have two levels"
     F, share = problem.factor, max_seconds / 2 / len(wanted)
     points: list[TradePoint] = []
     for m in wanted:
@@ -116,10 +118,3 @@ def _checked(outputs: Sequence[int] | None, n: int) -> list[int]:
             f"outputs is {outputs!r}: give whole numbers of at least {n}, one for each user type"
         )
     return wanted
-
-
-def _two_level(problem: Problem, solver: Certified) -> TwoLevelStrategy:
-    """Return the two-level strategy that a solver without polishing finds."""
-    strategy = solver.finish(problem, search(solver, problem).best)
-    assert isinstance(strategy, TwoLevelStrategy)
-    return strategy

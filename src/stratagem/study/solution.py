@@ -13,11 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from stratagem.bounds import Bounds
-from stratagem.estimators import (
-    Accuracy,
-    Estimator,
-    estimator,
-)
+from stratagem.estimators import Accuracy, Estimator, estimator
 from stratagem.io.screen import brief, show
 from stratagem.io.table import Table
 from stratagem.io.target import check_target
