@@ -268,7 +268,7 @@ def audit_reports(
 
 def _whole_number(values: Sequence[int] | np.ndarray, what: str) -> list[int]:
     """Return whole numbers of any size as a list."""
-    found = np.asarray(values).tolist() if isinstance(values, np.ndarray) else list(values)
+    found = np.asarray(values, dtype=object).tolist()
     if any(type(one) is not int for one in found):
         raise ValueError(f"the {what} are not all whole numbers: give a list of whole numbers")
     return found

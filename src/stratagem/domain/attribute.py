@@ -52,9 +52,7 @@ class Attribute:
         if values.texts:
             return f"{self.name} {'|'.join(str(values.value(cell)) for cell in range(values.size))}"
         rest = [str(values.value(cell)) for cell in values.outside]
-        known = str(values).removesuffix("".join(f",{name}" for name in rest))
-        known = f"0 to {values.numbers - 1}" if isinstance(values, Codes) else known
-        return f"{self.name} {'|'.join([f'{known} {self.unit}'.strip(), *rest])}"
+        return f"{self.name} {'|'.join([f'{values.own} {self.unit}'.strip(), *rest])}"
 
     @staticmethod
     def of(entry: Mapping[str, Any]) -> Attribute:

@@ -89,17 +89,20 @@ class Bins(Values):
             text, _, zone = text[:-1].rpartition("[")
         return Bins(_read(text, zone) + ((OTHER,) if other else ()), silent, zone)
 
-    def __str__(self) -> str:
-        """Write START:STOP:STEP for equal steps, the last one perhaps shorter, or the edges; then a zone."""
+    @property
+    def own(self) -> str:
+        """START:STOP:STEP for equal steps, the last one perhaps shorter, or the edges; then a zone."""
         keys, texts = self._keys, self.edges[: self.bins + 1]
         spaced = steps_text(texts) if self.moments else ""
         if not self.moments:
             *steps, last = [EXACT.subtract(b, a) for a, b in pairwise(keys)]
             even = {last} == {last, *steps} or (len(steps) > 1 and len(set(steps)) == 1 and last < steps[0])
             spaced = spaced_text(keys[0], keys[-1], [*steps, last][0]) if even else ""
-        zone = f"[{self.zone}]" if self.zone else ""
-        rest = (str(self.value(cell)) for cell in self.outside)
-        return ",".join([(spaced or ",".join(texts)) + zone, *rest])
+        return (spaced or ",".join(texts)) + (f"[{self.zone}]" if self.zone else "")
+
+    def __str__(self) -> str:
+        """Write what `parse` reads."""
+        return ",".join([self.own, *(str(self.value(cell)) for cell in self.outside)])
 
     @property
     def size(self) -> int:

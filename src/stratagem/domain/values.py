@@ -111,6 +111,11 @@ class Values(ABC):
         """Return the last cells from `low` to `high` that words name apart from the order of the others."""
         return (high,) if self.no_answer and high == self.size - 1 else ()
 
+    @property
+    def own(self) -> str:
+        """The values without those that have no place in an order, as text."""
+        return str(self)
+
     def without(self, text: str | None, reason: str) -> Place:
         """Return the cell of a text that is no answer, or the word for other ones, or else why it has none."""
         if self.other is not None and text and text.strip() == OTHER:
@@ -234,9 +239,13 @@ class Codes(Values):
         """Return `other` and `no_answer` alone, where they are: a bundle states the number of values."""
         return ({"other": True} if self.others else {}) | silence(self)
 
+    @property
+    def own(self) -> str:
+        return f"0 to {self.numbers - 1}"
+
     def __str__(self) -> str:
         """Return the values in words."""
-        return " or ".join([f"0 to {self.numbers - 1}", *(str(self.value(cell)) for cell in self.outside)])
+        return " or ".join([self.own, *(str(self.value(cell)) for cell in self.outside)])
 
 
 @dataclass(frozen=True)

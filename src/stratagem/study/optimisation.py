@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 from stratagem.bounds import Bounds
 from stratagem.estimators import Accuracy, UnsupportedWorkloadError, estimator
 from stratagem.math.deadline import Deadline, fits, granted, within
-from stratagem.math.privacy import uniform
 from stratagem.problem import Average, Constraint, Minimax, WarmStart, problem_of, relative_gap
 from stratagem.solvers import (
     Algorithm,
@@ -195,7 +194,8 @@ def _tightened(
         return bounds
     wanted = gap or (SHORT if problem.workload.domain_size <= EXHAUSTIVE else CERTIFIED)
     allowed = min(time.until(FINISHED), max(PATIENCE[0], 2 * time.elapsed), PATIENCE[1])
-    near = WarmStart(best.objective, None if dense is None else dense.high_sets(), _mixture(found))
+    weights = saddle.adversary if (saddle := _saddle(found)) else None
+    near = WarmStart(best.objective, None if dense is None else dense.high_sets(), weights)
     return problem.tightened(bounds, near, wanted, allowed)
 
 
@@ -338,9 +338,7 @@ def _searched(problem: Problem, solver: Algorithm, found: Search) -> _Best | Non
     """Return the strategy found by the search; None if there is none or it cannot be evaluated on the workload."""
     if found.best is None:
         return None
-    prior = (
-        found.best.found.prior if isinstance(found.best, SaddleState | SaddlePointState) else problem.prior
-    )
+    prior = saddle.found.prior if (saddle := _saddle(found)) else problem.prior
     try:
         strategy = solver.finish(problem, found.best)
         accuracy = (through := estimator(strategy, prior)).accuracy(problem.workload)
@@ -350,13 +348,9 @@ def _searched(problem: Problem, solver: Algorithm, found: Search) -> _Best | Non
     return _Best(strategy, prior, accuracy, value, type(solver).__name__, found.status)
 
 
-def _mixture(found: Search) -> np.ndarray | None:
-    """Return the adversary's best weights, or uniform ones before its first step; None without an adversary."""
-    if isinstance(found.best, SaddlePointState):
-        return found.best.mixture
-    if not isinstance(found.best, SaddleState):
-        return None
-    return found.best.best.mixture if found.best.best else uniform(len(found.best.found.variances))
+def _saddle(found: Search) -> SaddleState | SaddlePointState | None:
+    """Return the best state of a search against an adversary; None of any other."""
+    return found.best if isinstance(found.best, SaddleState | SaddlePointState) else None
 
 
 def _verdict(status: Status, gap: float, wanted: float) -> Status:
