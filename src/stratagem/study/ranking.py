@@ -11,18 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from stratagem.bounds.formulas import FAILURES
-from stratagem.estimators import (
-    ERROR,
-    Accuracy,
-    Estimator,
-    UnsupportedWorkloadError,
-    Users,
-    both_needed,
-    comparable,
-    estimator,
-    evaluate,
-    mean_variance,
-)
+from stratagem.estimators import Accuracy, Estimator, UnsupportedWorkloadError, estimator, evaluate
 from stratagem.math.computing import on_one_core
 from stratagem.math.deadline import deadline, within
 from stratagem.problem import Average, Problem
@@ -39,6 +28,7 @@ from stratagem.strategies import (
     SurveyStrategy,
     TableSampling,
 )
+from stratagem.study.summary import Found
 from stratagem.workloads.centring import levelled
 from stratagem.workloads.table import by_attributes, means
 
@@ -55,7 +45,7 @@ KEPT = 1 << 10
 
 
 @dataclass(frozen=True, eq=False)
-class Contender:
+class Contender(Found):
     """A published mechanism, tuned for a workload and epsilon."""
 
     mechanism: str
@@ -81,20 +71,6 @@ class Contender:
     def accuracy(self) -> Accuracy:
         """Exact variances of the strategy on the workload."""
         return self.known or self.estimator.accuracy(self.problem.workload)
-
-    @cached_property
-    def mean_variance(self) -> float:
-        """The variance that one user of the worst type adds to an answer, in the mean over `comparable` queries."""
-        return mean_variance(self.problem.workload, self.estimator, self.accuracy)
-
-    @cached_property
-    def largest_comparable(self) -> float | None:
-        """The largest variance that one user adds to any of the `comparable` answers; None where not computed."""
-        return self.estimator.worst(comparable(self.problem.workload))
-
-    def users_for(self, error: float = ERROR) -> Users:
-        """Return the users needed for a standard error, as `Solution.users_for`."""
-        return both_needed(self.mean_variance, self.largest_comparable, error)
 
     def __str__(self) -> str:
         """Name the mechanism with its parameters."""
@@ -196,10 +172,9 @@ def rank_means(problem: Problem) -> Ranking:
     return rank_baselines(problem, MEANS if problem.workload.domain_size > RANKED else BASELINES)
 
 
-def rank_also(ranked: tuple[Contender, ...], baselines: Iterable[Baseline], problem: Problem) -> Ranking:
+def rank_also(ranked: Ranking, baselines: Iterable[Baseline], problem: Problem) -> Ranking:
     """Return the ranking with more mechanisms in it, each at its best; those that do not apply are left out."""
-    taken, setting = {OPTIMISED, *(one.mechanism for one in ranked)}, setting_of(problem)
-    failed, late = (ranked.failed, ranked.late) if isinstance(ranked, Ranking) else ((), ())
+    taken, setting, more = {OPTIMISED, *ranked.named}, setting_of(problem), list[Contender]()
     for baseline in baselines:
         if not isinstance(baseline, Baseline):
             raise ValueError(
@@ -216,8 +191,8 @@ def rank_also(ranked: tuple[Contender, ...], baselines: Iterable[Baseline], prob
                 "make its reports more alike"
             )
         taken.add(baseline.name)
-        ranked = (*ranked, *([found] if found else []))
-    return Ranking(ranked, failed, late)
+        more += [found] if found else []
+    return Ranking((*ranked, *more), ranked.failed, ranked.late)
 
 
 def rank_invariant(problem: Problem) -> Ranking:
@@ -339,7 +314,7 @@ def tuned(
 
 def _valued(problem: Problem, through: Estimator, accurate: bool) -> tuple[float, Accuracy | None]:
     """Return the objective of an estimator, and its accuracy where that is what the objective is computed from."""
-    if not (accurate and isinstance(problem, Average)):
+    if not accurate or problem.kind != Average.kind:
         return problem.value(through), None
     known = through.accuracy(problem.workload)
     return known.objective, known
