@@ -21,7 +21,6 @@ from .domain import labels as labels
 from .estimation.estimate import Estimate as Estimate
 from .estimation.estimation import estimate as estimate
 from .estimation.simulation import simulate as simulate
-from .estimators import Accuracy as Accuracy
 from .estimators import UnsupportedWorkloadError as UnsupportedWorkloadError
 from .estimators import evaluate as evaluate
 from .estimators import per_query_variance as per_query_variance
@@ -60,3 +59,4 @@ from .workloads import stack as stack
 from .workloads import total as total
 from .workloads import weighted as weighted
 from .workloads.given import load as load
+from .workloads.survey import Survey as Survey

@@ -19,7 +19,7 @@ from mechanisms import mechanism
 from memos import memoised
 from stratagem.auditor import device
 from stratagem.auditor.device import Seen, _mistaken, device_checks, plan_devices, redrawn
-from stratagem.auditor.planning import planner
+from stratagem.auditor.planning import plan
 from stratagem.auditor.runner import Reports, python_devices, web_devices
 from stratagem.estimators.averaged import lowest
 from stratagem.mechanism import client as shipped
@@ -91,9 +91,7 @@ def test_so_many_devices_are_asked_that_little_is_missed():
 
 def plan_of(case):
     found = FOUND(case)
-    return plan_devices(
-        found, planner(found.strategy).plan(found.strategy, range(found.domain.size), 500, 1e-6), 1e-6
-    )
+    return plan_devices(found, plan(found.strategy, range(found.domain.size), 500, 1e-6), 1e-6)
 
 
 def kept_more(client, _):

@@ -11,7 +11,7 @@ import pytest
 
 import stratagem as st
 from mechanisms import CASES, mechanism
-from stratagem.auditor import table_plan
+from stratagem.auditor import planning
 from stratagem.auditor.event import (
     Event,
     best_event,
@@ -175,8 +175,8 @@ def test_what_no_number_of_samples_proves_is_none():
 
 def test_every_user_type_is_once_first_and_once_second():
     strategy = st.published.hadamard_response(30, 1.0)
-    chosen = table_plan.choose(strategy, 6, 1000, 1e-6, np.random.default_rng(0)).user_types
-    plan, Q = table_plan.plan(strategy, chosen, 1000, 1e-6), strategy.dense().matrix
+    chosen = planning.choose(strategy, 6, 1000, 1e-6, np.random.default_rng(0)).user_types
+    plan, Q = planning.plan(strategy, chosen, 1000, 1e-6), strategy.dense().matrix
     assert plan.pool is not None
     assert sorted(event.u for event in plan.pool.events) == sorted(chosen)
     assert sorted(event.v for event in plan.pool.events) == sorted(chosen)

@@ -12,7 +12,7 @@ import pytest
 import stratagem as st
 from audits import any_order, audit, batch_of, client_of, failed, seeded
 from mechanisms import TRANSLATES, juntas, mechanism, user_type
-from stratagem.auditor import output_classes, translation_plan
+from stratagem.auditor import output_classes, planning
 from stratagem.auditor.independent_check import recheck
 from stratagem.auditor.runner import Reports
 from stratagem.domain.attribute import value_of
@@ -42,9 +42,9 @@ def test_classes_are_as_likely_as_the_outputs_in_them(case):
 def test_events_are_as_likely_as_the_outputs_in_them(case):
     found = mechanism(case)
     Q, every = found.strategy.dense().matrix, np.arange(found.outputs)
-    chosen = translation_plan.choose(found.strategy, 8, 10_000, 1e-6, np.random.default_rng(0))
+    chosen = planning.choose(found.strategy, 8, 10_000, 1e-6, np.random.default_rng(0))
     assert len(set(chosen.user_types)) == len(chosen.user_types) == min(8, found.domain.size)
-    plan = translation_plan.plan(found.strategy, chosen.user_types, 10_000, 1e-6)
+    plan = planning.plan(found.strategy, chosen.user_types, 10_000, 1e-6)
     assert plan.pool is not None
     assert plan.pool.mean.p == pytest.approx(np.mean([event.p for event in plan.pool.events]), rel=1e-12)
     for event in plan.pool.events:

@@ -21,7 +21,8 @@ from report_files import (
 from stratagem.collection import report_file
 from stratagem.collection.aggregator import Aggregator
 from stratagem.collection.collection import Collection
-from stratagem.collection.report_table import AnonymousReportsError, aggregate
+from stratagem.collection.report_table import aggregate
+from stratagem.collection.reports import AnonymousReportsError
 
 
 def drawn(rng, size, ids=10**9, outputs=OUTPUTS):

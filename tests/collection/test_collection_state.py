@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 
 import duckdb
 import numpy as np
@@ -291,15 +292,17 @@ def test_a_temporary_state_leaves_nothing_when_its_process_is_killed(tmp_path, h
 def test_a_file_written_to_meanwhile_is_not_taken(tmp_path, monkeypatch):
     path = tmp_path / "a.csv"
     path.write_text("output\n1\n")
-    judged = report_file.judged
+    opened = report_file.opened
 
+    @contextmanager
     def slow(*given):
-        yield from judged(*given)
+        with opened(*given) as table:
+            yield table
         path.write_text("output\n1\n2\n")
 
     with Collection(None, IDENTIFIER, OUTPUTS, anonymous="count") as collection:
         with monkeypatch.context() as patch:
-            patch.setattr(report_file, "judged", slow)
+            patch.setattr(report_file, "opened", slow)
             with pytest.raises(ValueError, match=r"a\.csv changed while it was read"):
                 collection.add(path)
         assert collection.tally().received == 0

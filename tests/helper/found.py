@@ -5,7 +5,7 @@ from pathlib import Path
 from stratagem.domain.columns import distinct
 from stratagem.domain.file import stated_order
 from stratagem.domain.policy import STRICT
-from stratagem.domain.remainder import found_values as found_in
+from stratagem.domain.proposal import found_values as found_in
 
 
 def found_values(path, column, policy=STRICT):

@@ -8,14 +8,14 @@ from house_numbers import PACKAGE, Function, parameters
 
 REACHED = {
     "public names at top level": 60,
-    "isinstance": 361,
-    "parameters called prior": 84,
+    "isinstance": 314,
+    "parameters called prior": 92,
     "names of public classes used twice": 8,
-    "imports inside functions outside the command line": 84,
-    "functions over 45 lines": 33,
-    "functions with more than 12 parameters outside the command line": 1,
-    "lines": 59_301,
-    "files": 354,
+    "imports inside functions outside the command line": 71,
+    "functions over 45 lines": 28,
+    "functions with more than 12 parameters outside the command line": 0,
+    "lines": 58_915,
+    "files": 349,
     "rooms": 21,
     "arrows between rooms": 110,
 }

@@ -11,6 +11,7 @@ import pytest
 import stratagem as st
 from commands import run, run_json
 from stratagem.mechanism.export.certificate_file import Certificate, certified, load_certificate
+from stratagem.problem import problem_of
 from stratagem.study.bound_table import bound_sweep
 
 NOTEBOOK = Path(__file__).parents[2] / "notebooks" / "20-how-far-from-optimal.ipynb"
@@ -48,7 +49,7 @@ def written(request, tmp_path_factory):
     workload, epsilon, prior = CASES[request.param]
     p = None if prior is None else prior / prior.sum()
     path = tmp_path_factory.mktemp("certificates") / "certificate.npz"
-    certificate = certified(workload, epsilon, p, seconds=20)
+    certificate = certified(problem_of(workload, epsilon, prior=p), seconds=20)
     return certificate, certificate.save(path)
 
 
@@ -109,7 +110,7 @@ def test_another_workload_is_refused(written, tmp_path):
     ],
 )
 def test_damaged_files_are_one_sentence(tmp_path, name, change):
-    path = certified(st.prefix(5), 1.0, seconds=1).save(tmp_path / "c.npz")
+    path = certified(problem_of(st.prefix(5), 1.0), seconds=1).save(tmp_path / "c.npz")
     arrays = dict(np.load(path))
     arrays[name] = change(arrays[name])
     np.savez(tmp_path / "damaged.npz", **arrays)
@@ -132,7 +133,7 @@ def test_a_solution_has_its_certificate():
     assert solution.certificate.value == pytest.approx(solution.lower_bound, rel=1e-3)
     assert solution.certificate.value <= solution.objective
     with pytest.raises(ValueError, match="smaller domain"):
-        _ = certified(st.prefix(2048), 1.0)
+        _ = certified(problem_of(st.prefix(2048), 1.0))
 
 
 def test_a_proof_that_a_solution_has_is_not_searched_for_again(monkeypatch, tmp_path):
@@ -148,7 +149,7 @@ def test_a_proof_beside_the_bounds_is_one_on_the_objective(mean):
     """Whatever the means of the queries add, which stand beside the bounds where they outweigh all else."""
     workload = st.explicit(np.tril(np.ones((6, 6))) + mean)
     (point,) = bound_sweep(workload, [1.0]).points
-    proved, found = point.proved(None, math.inf, 5.0)
+    proved, found = point.proved(math.inf, 5.0)
     assert proved.bounds.known()["nonnegative"] == pytest.approx(found.value, rel=1e-9)
     assert proved.bounds.best <= st.optimise(workload, 1.0, seconds=3.0).objective * (1 + 1e-9)
 

@@ -9,6 +9,7 @@ import pytest
 
 import stratagem as st
 from flights import delays
+from stratagem.estimators import estimator
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.mechanism.rounding import risen, stated_utility
 
@@ -97,8 +98,9 @@ def test_rounding_costs_no_answer_more_than_is_stated(queries, epsilon):
 def test_a_loss_of_one_answer_is_stated_where_it_is_large():
     W, strategy = st.explicit(np.eye(4) + 1e7), st.published.randomised_response(4, 2.0)
     table = Mechanism.of(st.published.randomised_response(4, 1.0), W, 1.0).table
-    rise = risen(W, strategy, table.strategy, None)
+    through = estimator(strategy), estimator(table.strategy)
+    rise = risen(W, *through)
     assert rise > 1
-    stated = {one: stated_utility(W, strategy, table, None, one)["loss"] for one in (rise, 1e-5)}
+    stated = {one: stated_utility(W, *through, one)["loss"] for one in (rise, 1e-5)}
     assert stated[rise] == f"{rise:.3e}"
     assert float(stated[1e-5]) < 1e-9, "beside the squared means of the queries it is nothing"

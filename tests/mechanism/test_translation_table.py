@@ -14,7 +14,7 @@ from stratagem.mechanism import rounding
 from stratagem.mechanism.client import HIGH, fingerprint, parse
 from stratagem.mechanism.mechanism import Mechanism, load_mechanism
 from stratagem.mechanism.rounding import rounded
-from stratagem.mechanism.translation_table import TranslationTable
+from stratagem.mechanism.table import TranslationTable
 
 RNG = np.random.default_rng(0)
 

@@ -20,7 +20,7 @@ def test_each_place_has_the_bounds_that_stand_there_alone(workload, epsilon, axi
     line = st.bound_sweep(workload, epsilon)
     assert (line.axis, line.places, line.complete, line.solved) == (axis, places, True, False)
     for point, record in zip(line.points, line.records(), strict=True):
-        alone = st.lower_bounds(point.workload, point.epsilon)
+        alone = st.lower_bounds(point.problem.workload, point.problem.epsilon)
         assert point.bounds == alone
         assert {name: record[name] for name in alone.known()} == alone.known()
         assert record[record["best_name"]] == record["best"] == alone.best

@@ -11,7 +11,7 @@ from stratagem.auditor.check import Asked
 from stratagem.auditor.device import ask, plan_devices
 from stratagem.auditor.outcome import Audit, outcome
 from stratagem.auditor.plan import Chosen, Plan
-from stratagem.auditor.planning import planner
+from stratagem.auditor.planning import choose, plan
 from stratagem.auditor.runner import Devices, Draw, python_client, python_devices, python_processes
 from stratagem.mechanism.mechanism import Mechanism
 
@@ -64,8 +64,7 @@ def audit(
         epsilon is at most the budget is found to exceed it with probability at most false_alarm/2.
 
     Raises:
-        ValueError: for fewer than 100 samples, 2 user types, a seed below 0, or a false-alarm rate outside
-            (0, 0.5).
+        ValueError: for fewer than 100 samples, 2 user types, a seed below 0, or a false-alarm rate outside (0, 0.5).
 
     Example:
         >>> import stratagem as st
@@ -87,10 +86,8 @@ def audit(
     samples = default_samples(mechanism, types) if samples is None else samples
     check_options(samples, types, false_alarm, seed)
     rng = np.random.default_rng(seed)
-    chosen = planner(mechanism.strategy).choose(mechanism.strategy, types, samples, false_alarm / 4, rng)
-    planned = planner(mechanism.strategy).plan(
-        mechanism.strategy, chosen.user_types, samples, false_alarm / 4
-    )
+    chosen = choose(mechanism.strategy, types, samples, false_alarm / 4, rng)
+    planned = plan(mechanism.strategy, chosen.user_types, samples, false_alarm / 4)
     order = rng.permutation(np.repeat(np.arange(len(chosen.user_types)), samples))
     asked = Asked(order, draw([[chosen.user_types[place] for place in order.tolist()]]))
     clients = min(max(CLIENTS[0], BYTES // len(mechanism.text)), CLIENTS[1])

@@ -92,11 +92,12 @@ def checked(
     before it is left out. `devices` are checks of all devices together and of each by itself, and their reports.
     Of malformed reports the ids alone are tested; a check that has no report to test is left out.
     """
-    whole = [
-        *(_of_all(plan, asked, shuffled=shuffled) if asked.reports.formed else ()),
-        *(one for name, first in firsts.items() for one in first_checks(plan, name, first)),
-        *devices[0],
-    ]
+    whole: list[Found] = []
+    if asked.reports.formed:
+        whole += [*_pooled(plan, asked), *(("independence", None, p) for p in _independence(plan, asked))]
+        whole += [("value before", None, _value_before(plan, asked))] if shuffled else []
+    whole += [one for name, first in firsts.items() for one in first_checks(plan, name, first)]
+    whole += devices[0]
     if len(ids := asked.reports.ids_at(np.arange(len(asked.places)))):
         whole.append(("id bytes", None, position_fit(ids)))
     each = [*_each(plan, asked), *devices[1]]
@@ -108,14 +109,6 @@ def checked(
     if len(ids):
         found.append(Check("fresh ids", None, float(not repeated(ids)), level))
     return tuple(found)
-
-
-def _of_all(plan: Plan, asked: Asked, *, shuffled: bool) -> Iterator[Found]:
-    """Yield the checks of the outputs of all user types together."""
-    yield from _pooled(plan, asked)
-    yield from (("independence", None, p) for p in _independence(plan, asked))
-    if shuffled:
-        yield "value before", None, _value_before(plan, asked)
 
 
 def _each(plan: Plan, asked: Asked) -> Iterator[Found]:
@@ -145,15 +138,11 @@ def _pooled(plan: Plan, asked: Asked) -> Iterator[Found]:
             counts += partitions[k][1].counts(one.outputs)
             mean += weight * partitions[k][1].probabilities
         yield name, None, fit(counts, mean)
-    yield "event share", None, _share(plan, asked)
-
-
-def _share(plan: Plan, asked: Asked) -> float:
-    """Return the p-value of how often a report favours the user type that it was asked about."""
     known = asked.reports.outputs >= 0
     places, outputs = asked.places[known], asked.reports.outputs[known]
-    mean = np.array([one.probability for one in plan.favoured])[places].mean() if len(places) else 0.0
-    return share_fit(int(_favours(plan, places, outputs).sum()), len(places), float(mean))
+    share = np.array([one.probability for one in plan.favoured])[places].mean() if len(places) else 0.0
+    hits = int(_favours(plan, places, outputs).sum())
+    yield "event share", None, share_fit(hits, len(places), float(share))
 
 
 def first_checks(plan: Plan, name: str, first: Asked) -> Iterator[Found]:

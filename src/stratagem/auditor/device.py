@@ -16,12 +16,11 @@ from stratagem.auditor.event import MISS, quantile
 from stratagem.auditor.goodness import noticed_share, share_fit
 from stratagem.auditor.output_classes import OutputClasses
 from stratagem.auditor.plan import Plan
-from stratagem.auditor.planning import planner
+from stratagem.auditor.planning import plan
 from stratagem.auditor.runner import Devices, Reports, joined
 from stratagem.mechanism.client import WEIGHT_BITS
 from stratagem.mechanism.mechanism import Mechanism
-from stratagem.mechanism.table import TwoLevelTable
-from stratagem.mechanism.translation_table import TranslationTable
+from stratagem.mechanism.table import Levels, TranslationTable
 
 DEVICES = (40, 200)
 """Least and most devices, in pairs of one value; within these limits as many as tell permanent reports that always
@@ -93,8 +92,7 @@ def plan_devices(mechanism: Mechanism, single: Plan, false_alarm: float) -> Devi
     """Return the plan of an audit of devices, which shares a false-alarm rate with the audit of single reports."""
     assert mechanism.memo is not None
     table = mechanism.memo.permanent_table
-    assert isinstance(table, TwoLevelTable | TranslationTable)
-    permanent = planner(table.strategy).plan(table.strategy, single.user_types, DEVICES[0], false_alarm / 4)
+    permanent = plan(table.strategy, single.user_types, DEVICES[0], false_alarm / 4)
     kept, law = mechanism.memo.kept, redrawn(table)
     same = float(np.mean([_alike(parts[0][1]) for parts in permanent.partitions]))
     raw = float(np.mean([one.probability for one in permanent.favoured]))
@@ -125,7 +123,7 @@ def _alike(classes: OutputClasses) -> float:
     return float(np.square(classes.probabilities).sum())
 
 
-def redrawn(table: TwoLevelTable | TranslationTable) -> Redrawn:
+def redrawn(table: Levels) -> Redrawn:
     """Return the law rho of a table: rows, or patterns whose outputs are equally likely, by their weights alone."""
     weights = np.asarray(table.weights) / (1 << WEIGHT_BITS)
     ends = np.arange(len(weights) + 1)

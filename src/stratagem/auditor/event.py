@@ -15,6 +15,8 @@ TINY = 1e-300
 """Probability used in place of zero for an output that never occurs."""
 EXCESS = 0.05
 """Relative excess over epsilon for which the power of an audit is stated."""
+FARTHEST = 40.0
+"""Largest step of the log-odds that is tried."""
 MOST = 10**12
 """Largest number of reports that is considered."""
 
@@ -97,33 +99,31 @@ def epsilon_bound(hits: tuple[int, int], trials: tuple[int, int], level: float) 
 def provable(event: Event, epsilon: float, samples: int, level: float) -> float:
     """Return the smallest epsilon that `samples` reports of each user type prove to exceed the budget `epsilon`.
 
+    That is epsilon log(p'/q') / log(p/q), p' and q' as far from p and q as is noticed, by equal steps of the log-odds.
     Infinite if no client can be caught with so few samples.
-    """
-
-    def caught(p: float, q: float) -> bool:
-        hits = math.floor(quantile(MISS / 2, samples, p)), math.ceil(quantile(1 - MISS / 2, samples, q))
-        return epsilon_bound(hits, (samples, samples), level) > epsilon
-
-    return epsilon * _smallest(event, caught)
-
-
-def _smallest(event: Event, caught: Callable[[float, float], bool]) -> float:
-    """Return the smallest factor log(p'/q') / log(p/q) that is caught: that by which such a client's epsilon errs.
-
-    p' and q' leave p and q by equal steps of the log-odds.
     """
 
     def moved(step: float) -> tuple[float, float]:
         return float(expit(logit(event.p) + step)), float(expit(logit(event.q) - step))
 
-    low, high = 0.0, 40.0
-    if not event.p > event.q or not caught(*moved(high)):
+    def caught(step: float) -> bool:
+        p, q = moved(step)
+        hits = math.floor(quantile(MISS / 2, samples, p)), math.ceil(quantile(1 - MISS / 2, samples, q))
+        return epsilon_bound(hits, (samples, samples), level) > epsilon
+
+    if not event.p > event.q or not caught(FARTHEST):
         return math.inf
+    p, q = moved(first(caught, FARTHEST))
+    return epsilon * (math.log(p / q) / math.log(event.p / event.q))
+
+
+def first(caught: Callable[[float], bool], most: float) -> float:
+    """Return the smallest number up to `most` for which `caught` holds, by bisection."""
+    low, high = 0.0, most
     for _ in range(40):
         middle = (low + high) / 2
-        low, high = (low, middle) if caught(*moved(middle)) else (middle, high)
-    p, q = moved(high)
-    return math.log(p / q) / math.log(event.p / event.q)
+        low, high = (low, middle) if caught(middle) else (middle, high)
+    return high
 
 
 def samples_to_prove(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import bdtr, betainc, betaincc, expit, gammaincc, logit, xlogy
 
-from stratagem.auditor.event import EXCESS, MISS, Favoured, quantile
+from stratagem.auditor.event import EXCESS, FARTHEST, MISS, Favoured, first, quantile
 from stratagem.auditor.plan import Chosen
 
 EXPECTED = 25
@@ -166,7 +166,7 @@ def noticed_share(p: float, trials: int, level: float) -> float | None:
         hits = math.floor(quantile(MISS, trials, p + share * (1 - p))) if share < 1 else trials
         return share_fit(hits, trials, p) < level
 
-    return _first(caught, 1.0) if 0 < p < 1 and caught(1.0) else None
+    return first(caught, 1.0) if 0 < p < 1 and caught(1.0) else None
 
 
 def _noticeable(p: float, raised: float, total: int, level: float) -> float:
@@ -178,8 +178,8 @@ def _noticeable(p: float, raised: float, total: int, level: float) -> float:
     def caught(excess: float) -> bool:
         return _missed(p, float(expit(logit(p) + excess * step)), total, level) <= MISS
 
-    most = 40.0 / step
-    return 1 + _first(caught, most) if caught(most) else math.inf
+    most = FARTHEST / step
+    return 1 + first(caught, most) if caught(most) else math.inf
 
 
 def _missed(p: float, other: float, total: int, level: float) -> float:
@@ -204,12 +204,3 @@ def _types_found(chosen: Chosen, domain_size: int) -> float | None:
         return 1 / domain_size
     fraction = (1 - MISS ** (1 / chosen.drawn)) / (1 - MISS)
     return fraction if fraction <= 1 else None
-
-
-def _first(caught: Callable[[float], bool], most: float) -> float:
-    """Return the smallest number up to `most` for which `caught` holds, by bisection."""
-    low, high = 0.0, most
-    for _ in range(40):
-        middle = (low + high) / 2
-        low, high = (low, middle) if caught(middle) else (middle, high)
-    return high

@@ -7,17 +7,19 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 
 from stratagem.auditor.audit import FALSE_ALARM, TYPES, check_options
 from stratagem.auditor.check import Asked
 from stratagem.auditor.outcome import Audit, outcome
 from stratagem.auditor.plan import Chosen
-from stratagem.auditor.planning import planner
+from stratagem.auditor.planning import plan
 from stratagem.auditor.runner import ID as NO_ID
 from stratagem.auditor.runner import Reports
 from stratagem.collection.reports import ID
@@ -86,12 +88,16 @@ def _number(mechanism: Mechanism, row: Mapping[str, Any]) -> Callable[[Mapping[s
     if OUTPUT not in row:
         raise ValueError(f"there is no column {OUTPUT!r}: name the number of the output so")
     if set(names) <= row.keys() and OUTPUT not in names:
-        readers, memory = [reader(attribute) for attribute in attributes], {}
+        readers, memory = list(map(reader, attributes)), dict[tuple[Any, ...], int]()
+        sizes = [attribute["size"] for attribute in attributes]
 
         def by_value(row: Mapping[str, Any]) -> int:
             values = tuple(row.get(name) for name in names)
             if values not in memory:
-                memory[values] = _cell(attributes, readers, values)
+                cells = [read(value) for read, value in zip(readers, values, strict=True)]
+                memory[values] = reduce(
+                    lambda above, one: above * one[0] + one[1], zip(sizes, cells, strict=True), 0
+                )
             if USER_TYPE in row and USER_TYPE not in names and _whole(row[USER_TYPE]) != memory[values]:
                 raise ValueError(
                     f"{USER_TYPE} is {row[USER_TYPE]!r:.40}, but the value is number {memory[values]}: keep one column"
@@ -113,16 +119,6 @@ def _number(mechanism: Mechanism, row: Mapping[str, Any]) -> Callable[[Mapping[s
         return found
 
     return by_number
-
-
-def _cell(
-    attributes: Sequence[Mapping[str, Any]], readers: Sequence[Callable[[Any], int]], values: Sequence[Any]
-) -> int:
-    """Return the number of the user type with these values, texts where the file is of text."""
-    cell = 0
-    for attribute, read, value in zip(attributes, readers, values, strict=True):
-        cell = cell * attribute["size"] + read(value)
-    return cell
 
 
 def _output(row: Mapping[str, Any], mechanism: Mechanism) -> int:
@@ -201,8 +197,6 @@ def _lines(path: Path) -> Iterator[str]:
 
 
 def _parquet(path: Path) -> Iterator[Mapping[str, Any]]:
-    import duckdb
-
     with literal(path) as opened, connect() as connection:
         try:
             found = connection.execute(f"SELECT * FROM {PARQUET_SCAN}", [opened])
@@ -228,9 +222,7 @@ def audit_reports(
     new clients do, and what a report says of the value before it, cannot be told from a list of reports.
 
     Guarantee:
-        A client that draws from the table, independently and with random ids, fails with probability at
-        most `false_alarm` (up to the chi-squared approximation of most kinds of checks). A client whose
-        epsilon is at most the budget is found to exceed it with probability at most false_alarm/2.
+        As `audit`.
 
     Raises:
         ValueError: for other numbers of user types than of outputs, numbers that are not whole, user types
@@ -245,10 +237,8 @@ def audit_reports(
         >>> audit_reports(mechanism, user_types, outputs).passed
         True
     """
-    cells, found = (
-        _whole_number(user_types, "user types"),
-        np.array(_whole_number(outputs, "outputs"), dtype=object),
-    )
+    cells = _whole_number(user_types, "user types")
+    found = np.array(_whole_number(outputs, "outputs"), dtype=object)
     if len(cells) != len(found) or (ids is not None and np.shape(ids) != (len(cells), 16)):
         raise ValueError(
             f"{len(cells)} user types were given for {len(found)} outputs: give as many, and 16 bytes an id"
@@ -272,15 +262,13 @@ def audit_reports(
     places = np.array([place[cells[k]] for k in kept.tolist()])
     asked = Asked(places, Reports(valid, None if ids is None else np.asarray(ids, np.uint8)[kept]))
     drawn = None if len(most) == size else 0
-    planned = planner(mechanism.strategy).plan(
-        mechanism.strategy, most, min(counted[u] for u in most), false_alarm / 4
-    )
+    planned = plan(mechanism.strategy, most, min(counted[u] for u in most), false_alarm / 4)
     return outcome(mechanism, Chosen(most, drawn), planned, asked, {}, false_alarm, seed=None)
 
 
 def _whole_number(values: Sequence[int] | np.ndarray, what: str) -> list[int]:
     """Return whole numbers of any size as a list."""
-    found = np.asarray(values).tolist() if isinstance(values, np.ndarray) else list(values)
+    found = np.asarray(values, dtype=object).tolist()
     if any(type(one) is not int for one in found):
         raise ValueError(f"the {what} are not all whole numbers: give a list of whole numbers")
     return found

@@ -113,7 +113,7 @@ def outcome(
     checks = checked(plan, asked, firsts, false_alarm / 2, shuffled=seed is not None, devices=found)
     evidence, pooled = _evidence(plan.pool if asked.reports.formed else None, plan, asked, level)
     levels = checks[0].level, next((one.level for one in checks if one.user_type is not None), level)
-    size = mechanism.domain.size
+    size, first = mechanism.domain.size, {name: len(one.places) for name, one in firsts.items()}
     needed = samples_to_prove(plan.pool.columns, budget, EXCESS, level) if plan.pool else None
     return Audit(
         identifier=mechanism.identifier,
@@ -130,15 +130,7 @@ def outcome(
         checks=checks,
         evidence=evidence,
         pooled=pooled,
-        power=power(
-            plan.favoured,
-            chosen,
-            size,
-            budget,
-            asked.counts,
-            {name: len(one.places) for name, one in firsts.items()},
-            levels,
-        ),
+        power=power(plan.favoured, chosen, size, budget, asked.counts, first, levels),
         provable=provable(pooled.event, budget, pooled.trials[0], level) if pooled else math.inf,
         devices=devices[0] if devices else None,
         samples_needed=None if needed is None or plan.pool is None else -(-needed // len(plan.pool.events)),

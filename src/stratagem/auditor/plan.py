@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
 from stratagem.auditor.event import TINY, Event, Favoured, best_event
 from stratagem.auditor.output_classes import OutputClasses
@@ -104,8 +105,6 @@ def matched(distance: np.ndarray) -> list[tuple[int, int]]:
 
     Pairs of distance 0 or less are left out.
     """
-    from scipy.optimize import linear_sum_assignment
-
     wanted = np.where(distance > 0, distance, 0.0)
     rows, columns = linear_sum_assignment(wanted, maximize=True)
     return [(int(i), int(j)) for i, j in zip(rows, columns, strict=True) if wanted[i, j] > 0]

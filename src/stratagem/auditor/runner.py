@@ -13,6 +13,7 @@ import tempfile
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from operator import itemgetter
@@ -22,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from stratagem.auditor import driver
+from stratagem.collection.alike import parsed
 from stratagem.collection.reports import Reason, Report
 from stratagem.mechanism import client as shipped
 from stratagem.mechanism.client import Client
@@ -34,14 +36,7 @@ BATCH = 1 << 12
 PIPE = 1 << 20
 """Bytes of a program's output that may wait: for every read a thread waits for the others, some milliseconds."""
 KEYS = ("mechanism", "id", "output")
-LONGEST = 16
-"""Most digits of an output."""
-LINE = re.compile(rb'\{"mechanism": ?"([0-9a-f]{16})", ?"id": ?"([0-9a-f]{32})", ?"output": ?(\d{1,16})\}$')
-"""A line that is a report as clients write it."""
 DIGITS = re.compile("[0-9a-f]*")
-HEXADECIMAL = b"0123456789abcdef"
-HALVES = np.array([HEXADECIMAL.find(letter) for letter in range(256)], dtype=np.int8).astype(np.uint8)
-"""What each byte is worth as a hexadecimal digit, 255 for all others."""
 ID = bytes(16)
 """Placeholder for the id of a malformed report that has none."""
 
@@ -132,32 +127,9 @@ def _of_objects(found: list[Any], mechanism: Mechanism) -> Reports:
 
 
 def _of_lines(found: list[bytes], mechanism: Mechanism) -> Reports:
-    """Return the reports that lines of JSON hold, one by one where any has another form than clients write."""
-    first = LINE.match(found[0])
-    if first is not None and first[1] == mechanism.form.mechanism.encode():
-        reports = _alike(found, first)
-        if reports is not None and reports.outputs.max() < mechanism.form.outputs:
-            return reports
-    return collected(map(mechanism.form.parse, found))
-
-
-def _alike(found: list[bytes], first: re.Match[bytes]) -> Reports | None:
-    """Return the reports of lines that differ from the first one in their ids and outputs alone, None if any does."""
-    (begin, end), start, line = first.span(2), first.start(3), np.frombuffer(found[0], np.uint8)
-    raw = np.array(found).view(np.uint8).reshape(len(found), -1)  # shorter lines are filled up with zeros
-    halves, tails = HALVES[raw[:, begin:end]], raw[:, start:]
-    lengths = np.argmax(tails == ord("}"), axis=1)
-    digits = np.where(np.arange(tails.shape[1]) < lengths[:, None], tails - ord("0"), 0)
-    outputs = np.zeros(len(found), dtype=np.int64)
-    for place in range(lengths.max()):
-        outputs = np.where(place < lengths, 10 * outputs + digits[:, place], outputs)
-    alike = (raw[:, :begin] == line[:begin]).all() and (raw[:, end:start] == line[end:start]).all()
-    alike = alike and max(halves.max(), digits.max() + 6) < len(HEXADECIMAL)
-    alike = alike and (start + lengths + len("}\n") == np.fromiter(map(len, found), np.int64)).all()
-    alike = alike and all(one.endswith(b"}\n") for one in found)
-    alike = alike and 0 < lengths.min() and lengths.max() <= LONGEST
-    alike = alike and not ((digits[:, 0] == 0) & (lengths > 1)).any()
-    return Reports(outputs, halves[:, ::2] << 4 | halves[:, 1::2]) if alike else None
+    """Return the reports that lines of JSON hold."""
+    ids, outputs, _ = parsed(b"\n".join(one.removesuffix(b"\n") for one in found), mechanism.form)
+    return Reports(outputs, ids)
 
 
 def _plain(found: list[dict[str, Any]], mechanism: Mechanism) -> Reports | None:
@@ -167,12 +139,8 @@ def _plain(found: list[dict[str, Any]], mechanism: Mechanism) -> Reports | None:
     known = known and {*names} == {form.mechanism} and 0 <= min(outputs) <= max(outputs) < form.outputs
     if not known or set(map(len, ids)) != {2 * len(ID)} or not DIGITS.fullmatch(text := "".join(ids)):
         return None
-    return Reports(np.array(outputs, dtype=np.int64), _bytes(text))
-
-
-def _bytes(ids: str) -> np.ndarray:
-    """Return the bytes of ids (k, 16), which are written one after another."""
-    return np.frombuffer(bytes.fromhex(ids), np.uint8).reshape(-1, len(ID))
+    raw = np.frombuffer(bytes.fromhex(text), np.uint8).reshape(-1, len(ID))
+    return Reports(np.array(outputs, dtype=np.int64), raw)
 
 
 def python_processes(mechanism: Mechanism, bundle: Path | None = None, client: Path | None = None) -> Draw:
@@ -181,25 +149,28 @@ def python_processes(mechanism: Mechanism, bundle: Path | None = None, client: P
     The copy is the file client.py that ships, unless `client` is another one; the bundle is read from its file,
     written for the time of the draw if it has none.
     """
-    code = Path(shipped.__file__) if client is None else client
 
     def draw(rows: Sequence[Sequence[int]]) -> Reports:
-        with tempfile.TemporaryDirectory() as folder:
-            file = mechanism.save(Path(folder, "mechanism.ldp.json")) if bundle is None else bundle
-            command = [sys.executable, "-I", driver.__file__, str(code), str(file)]
+        with _python(mechanism, bundle, client) as command:
             return in_new_processes(command, mechanism)(rows)
 
     return draw
 
 
+@contextmanager
+def _python(mechanism: Mechanism, bundle: Path | None, client: Path | None) -> Iterator[list[str]]:
+    """Yield the command that runs a copy of the Python client."""
+    code = Path(shipped.__file__) if client is None else client
+    with tempfile.TemporaryDirectory() as folder:
+        file = mechanism.save(Path(folder, "mechanism.ldp.json")) if bundle is None else bundle
+        yield [sys.executable, "-I", driver.__file__, str(code), str(file)]
+
+
 def python_devices(mechanism: Mechanism, bundle: Path | None = None, client: Path | None = None) -> Devices:
     """Return the draws of devices with a copy of the Python client, as `python_processes`."""
-    code = Path(shipped.__file__) if client is None else client
 
     def draw(devices: Sequence[Sequence[Sequence[int]]]) -> list[list[Reports]]:
-        with tempfile.TemporaryDirectory() as folder:
-            file = mechanism.save(Path(folder, "mechanism.ldp.json")) if bundle is None else bundle
-            command = [sys.executable, "-I", driver.__file__, str(code), str(file)]
+        with _python(mechanism, bundle, client) as command:
             return on_devices(command, mechanism)(devices)
 
     return draw

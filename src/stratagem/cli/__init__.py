@@ -176,7 +176,7 @@ def _run(arguments: list[str]) -> None:
 
 def _sentence(error: ValueError) -> str:
     """Return what an error says, with the options that help in place of the library's arguments."""
-    from stratagem.collection.report_table import AnonymousReportsError
+    from stratagem.collection.reports import AnonymousReportsError
     from stratagem.domain.policy import InvalidValuesError
     from stratagem.io.literal import BareMatrixError
 

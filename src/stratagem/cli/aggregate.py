@@ -198,7 +198,7 @@ def aggregate(
     the exit status is 1, as it is where nothing that was received is a report. Reports of another mechanism are
     named by its identifier; where there are no others, nothing is written.
     """
-    from stratagem.collection.report_table import check_anonymous
+    from stratagem.collection.reports import check_anonymous
     from stratagem.collection.tally import tally_data
     from stratagem.io.target import check_target, written_atomically
     from stratagem.mechanism.mechanism import load_mechanism

@@ -30,8 +30,6 @@ from stratagem.cli.request import OVER, read_budgets, read_over
 from stratagem.math.deadline import deadline
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from stratagem.study.bound_table import BoundPoint, BoundSweep
 
 AVERAGE = "average"
@@ -109,14 +107,14 @@ def bound(
         line.plot(plot)
     proved: dict[str, object] = {}
     if certificate is not None:
-        line, proved = _certified(line.points[0], certificate, options["prior"], tight=tight)
+        line, proved = _certified(line.points[0], certificate, tight=tight)
     if json:
         write_json((_point_data(line.points[0]) | proved) if over is None else _line_data(line))
         return
-    if not all(point.workload.counted for point in line.points):
+    if not all(point.problem.workload.counted for point in line.points):
         note("the domain is beyond 2^53 cells: bounds are per user type, on L/n")
     if over is None:
-        _write_bounds(line.points[0], **options, details=details, tight=tight)
+        _write_bounds(line.points[0], details=details, tight=tight)
     else:
         _write_line(line)
         note_incomplete(line.complete)
@@ -125,14 +123,12 @@ def bound(
     write_files(drawn=plot)
 
 
-def _certified(
-    point: BoundPoint, path: Path, prior: np.ndarray | None, *, tight: bool
-) -> tuple[BoundSweep, dict[str, object]]:
+def _certified(point: BoundPoint, path: Path, *, tight: bool) -> tuple[BoundSweep, dict[str, object]]:
     """Write a certificate of the nonnegative bound, and return the bounds with it, and its value by name."""
     from stratagem.study.bound_table import BoundSweep
 
     with progress("proving the bound"):
-        point, found = point.proved(prior, math.inf if tight else point.bounds.best, deadline().left)
+        point, found = point.proved(math.inf if tight else point.bounds.best, deadline().left)
     found.save(path, overwrite=True)
     return BoundSweep("epsilon", (point,)), {"certified": found.value, "certificate": str(path)}
 
@@ -153,15 +149,11 @@ def _check(path: Path, *, json: bool) -> None:
     write(str(found.workload))
 
 
-def _write_bounds(
-    point: BoundPoint, objective: str, prior: np.ndarray | None, *, details: bool, tight: bool
-) -> None:
+def _write_bounds(point: BoundPoint, *, details: bool, tight: bool) -> None:
     """Say what the best bound means, with `details` what each of them is."""
-    from stratagem.problem import problem_of
     from stratagem.study.summary import bound_sentences, bound_table
 
-    problem = problem_of(point.workload, point.epsilon, objective, prior)
-    said = bound_sentences(problem, point.bounds)
+    said = bound_sentences(point.problem, point.bounds)
     write_parts([said, bound_table(point.bounds)] if details else [said])
     more = [] if tight or point.bounds.name == "exact" else ["--seconds 30 (may prove that more are needed)"]
     more += [] if details else ["--details (every lower bound with its meaning)"]
@@ -183,13 +175,17 @@ def _write_line(line: BoundSweep) -> None:
 
 
 def _point_data(point: BoundPoint) -> dict[str, object]:
-    per_type = {} if point.workload.counted else {"per_type": True}
+    per_type = {} if point.problem.workload.counted else {"per_type": True}
     return {**point.bounds.record(), **per_type}
 
 
 def _line_data(line: BoundSweep) -> dict[str, object]:
     places = [
-        {"domain": str(point.workload.domain), "epsilon": point.epsilon, "bounds": _point_data(point)}
-        for point in line.points
+        {
+            "domain": str(one.problem.workload.domain),
+            "epsilon": one.problem.epsilon,
+            "bounds": _point_data(one),
+        }
+        for one in line.points
     ]
     return {"axis": line.axis, "complete": line.complete, "places": places}

@@ -98,9 +98,8 @@ def derive(
     from stratagem.domain import Attribute, Domain
     from stratagem.domain.columns import distinct
     from stratagem.domain.file import stated_order
-    from stratagem.domain.placeholder import placeholders
     from stratagem.domain.policy import STRICT
-    from stratagem.domain.remainder import cautions, found_values, sentences
+    from stratagem.domain.proposal import cautions, found_values, placeholders, sentences
 
     sources = _assigned((), named_columns(columns), "--column")
     if not sources:

@@ -74,7 +74,8 @@ def optimise(
     With --data the domain follows from the values of a column, as `plan` proposes them; nothing else of it is used.
     It may keep to a constraint besides: a cap on what one report tells, a shuffler, a memo, or steps between values.
     """
-    from stratagem.study.optimisation import optimise as run
+    from stratagem.problem import problem_of
+    from stratagem.study.optimisation import solved
 
     asked = read_constraints(guess_cap, shuffled_by, central_delta, local, permanent, averaged, step)
     if request.budget is None and step is None:
@@ -92,8 +93,11 @@ def optimise(
     elif request.layout is None:
         check_values_kept(out, request.workload.domain)
     with progress("optimising") as on_step:
-        options = {"objective": request.objective, "prior": request.prior, "constraints": asked}
-        solution = run(request.workload, request.budget, request.solver, on_step, **options)
+        problem = request.problem
+        if problem is None or asked:
+            about = request.workload, request.budget, request.objective, request.prior
+            problem = problem_of(*about, constraints=asked)
+        solution = solved(problem, request.solver, on_step)
     with keeping():
         solution = marked(solution)
         outputs = save(solution, request.name, out)
@@ -188,22 +192,20 @@ def check_out(out: Path | None, *, plain: bool, force: bool, bundled: bool = Fal
 
 
 def save(solution: Solution, name: str, out: Path | None) -> int:
-    """Write a solution to the file asked for, if any, and return the number of possible reports.
+    """Write a solution to the file asked for, checked before, if any, and return the number of possible reports.
 
     The whole numbers of a bundle leave out reports that are too rare, and may need others to hold epsilon.
     """
-    from stratagem.mechanism.export.saved import holds_interruption
+    from stratagem.mechanism.export.saved import holds_interruption, write_checked
     from stratagem.mechanism.mechanism import SUFFIX
 
-    if out is not None and out.name.lower().endswith(SUFFIX):
-        made = solution.mechanism(name=name)
-        made.save(out, overwrite=True)
-        return made.outputs
-    if out is not None:
-        solution.save(out, name=name, overwrite=True)
-    if out is not None and solution.interrupted and not holds_interruption(out):
+    if out is None:
+        return solution.strategy.outputs
+    kept = solution.kept(out, name)
+    write_checked(out, kept)
+    if solution.interrupted and not holds_interruption(out):
         note(f"the search was interrupted, which {out} cannot say: *{SUFFIX}, .npz and .mat can")
-    return solution.strategy.outputs
+    return kept.strategy.outputs
 
 
 def data(

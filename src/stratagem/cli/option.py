@@ -263,7 +263,7 @@ def about_numbers(name: str, asked: Workload, order: int | None, *, gaps: bool =
 
     attribute = asked.domain.attributes[0]
     values = attribute.values
-    if not takes_numbers(name) or isinstance(values, Codes):
+    if isinstance(values, Codes) or not takes_numbers(name):
         return asked
     if isinstance(values, Labels):
         raise ValueError(

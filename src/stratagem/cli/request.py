@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from stratagem.domain.columns import Data
+    from stratagem.problem import Problem
     from stratagem.solvers import Solver
     from stratagem.workloads import Workload
 
@@ -64,6 +65,8 @@ class Request:
     workload: Workload
     budget: float | None
     """The epsilon given; None where steps decide it."""
+    problem: Problem | None
+    """The problem without a constraint; None where steps decide its epsilon."""
     solver: Solver
     objective: str
     prior: np.ndarray | None
@@ -233,8 +236,7 @@ def _request(
     chosen = solver_of(solver, gap=gap, seconds=seconds, outputs=outputs, restarts=restarts, seed=seed)
     chosen = limited(chosen, deadline().seconds)
     belief = read_prior(prior, asked)
-    if epsilon is not None:
-        problem_of(asked, epsilon, objective, belief)
+    problem = None if epsilon is None else problem_of(asked, epsilon, objective, belief)
     users = None
     if data is not None and column is not None:
         columns = named_columns(column) if described else column
@@ -243,7 +245,9 @@ def _request(
                 policy, invalid=OTHER
             )  # which the values that were found have where a row needs it
         users = read(data, asked.domain, read_sources(asked.domain, columns), policy)
-    return Request(workload, asked, epsilon, chosen, objective, belief, prior, order, width, described, users)
+    return Request(
+        workload, asked, epsilon, problem, chosen, objective, belief, prior, order, width, described, users
+    )
 
 
 DEFAULTS = {name: one.default for name, one in inspect.signature(_request).parameters.items()} | {

@@ -55,9 +55,16 @@ def alike(block: bytes) -> Iterator[Alike]:
 
 
 def read(block: bytes, form: ReportFormat) -> tuple[np.ndarray, np.ndarray, Counter[Reason]]:
+    """Return the reports of a block as `parsed` does, without the other lines."""
+    ids, outputs, rejected = parsed(block, form)
+    return ids[outputs >= 0], outputs[outputs >= 0], rejected
+
+
+def parsed(block: bytes, form: ReportFormat) -> tuple[np.ndarray, np.ndarray, Counter[Reason]]:
     """Return the reports of a block as two arrays, and the number of the other lines by reason; blank lines are none.
 
-    The arrays are in the order of the lines: the bytes of ids (k, 16), uint8, and outputs (k,), int64.
+    The arrays are in the order of the lines: the bytes of ids (k, 16), uint8, and outputs (k,), int64; 0 and -1 for a
+    line that is no report.
     """
     size, rejected = block.count(b"\n") + 1, Counter[Reason]()
     ids, outputs = np.zeros((size, 16), np.uint8), np.full(size, -1)
@@ -74,7 +81,7 @@ def read(block: bytes, form: ReportFormat) -> tuple[np.ndarray, np.ndarray, Coun
             rejected[found] += len(places)
     rejected[Reason.RANGE] += int((outputs >= form.outputs).sum())
     valid = (outputs >= 0) & (outputs < form.outputs)
-    return ids[valid], outputs[valid], rejected
+    return np.where(valid[:, None], ids, 0), np.where(valid, outputs, -1), rejected
 
 
 def _lines(text: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -11,13 +11,15 @@ from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+import duckdb
+import ibis
 import numpy as np
+import pyarrow as pa
 
 from stratagem.collection import report_file, report_table
 from stratagem.collection.inbox import Contested, Skipped, Taken, find
 from stratagem.collection.report_file import Content
-from stratagem.collection.report_table import REFUSE, check_anonymous
-from stratagem.collection.reports import NAMED, Reason, ReportFormat, count_named
+from stratagem.collection.reports import NAMED, REFUSE, Reason, ReportFormat, check_anonymous, count_named
 from stratagem.collection.state import NEITHER, UNLIKE, prepare
 from stratagem.collection.tally import CONFLICT, Receipt, Tally, receipts
 from stratagem.io.database import opened
@@ -95,7 +97,7 @@ class Collection:
             ValueError: for a source that does not exist, or the first file that cannot be read; those before it
                 are kept.
         """
-        found = find([sources] if isinstance(sources, str | Path) else sources)
+        found = find(sources)
         self.skipped += [one for one in found.skipped if one not in self.skipped]
         done: list[Taken] = []
         for path in found.files:
@@ -125,7 +127,7 @@ class Collection:
     def foreign(self, sources: str | Path | Iterable[str | Path]) -> Mapping[str, int]:
         """Return the other mechanisms that reports in files name, with their numbers of reports; at most 64."""
         found: Counter[str] = Counter()
-        for path in find([sources] if isinstance(sources, str | Path) else sources).files:
+        for path in find(sources).files:
             for name, times in report_file.named(self._ibis, path):
                 if name != self.form.mechanism:
                     count_named(found, name, times)
@@ -157,8 +159,6 @@ class Collection:
 
         The process must not open the file a second time: closing it would give up the lock that keeps others out.
         """
-        import ibis
-
         found = copy(self)
         found._folder = None
         found._ibis = ibis.duckdb.from_connection(self._ibis.con.cursor())
@@ -208,13 +208,15 @@ class Collection:
             self._transaction(),
         ):
             (number,) = self._row("SELECT count(*) FROM files")
-            for rows in report_file.judged(self._ibis, content, self.form, self.anonymous):
-                if isinstance(rows, Counter):
-                    self._reject(number, rows)
-                elif isinstance(rows, tuple):
-                    self._append(number, *rows)
-                else:
-                    self._insert(number, rows)
+            if report_file.has_lines(content.path):
+                rejected: Counter[str] = Counter()
+                for ids, outputs in report_file.lines(content, self.form, rejected):
+                    self._append(number, ids, outputs)
+                self._reject(number, rejected)
+            else:
+                with report_file.opened(self._ibis, content.path) as table:
+                    rows = report_table.judge(table, self.form, self.anonymous, str(content.path))
+                    self._ibis.insert("reports", rows.mutate(file=ibis.literal(number, "int32")))
             content.check_unchanged()
             self._check_rows(number)
             self._complete(number, content)
@@ -226,11 +228,6 @@ class Collection:
             self._sql("INSERT INTO files VALUES (?, ?, ?, ?, ?)", *values)
         return Taken(rows=rows, before=False, copy_of=copy, anonymous=size is not None, **record)
 
-    def _insert(self, number: int, judged: Table) -> None:
-        import ibis
-
-        self._ibis.insert("reports", judged.mutate(file=ibis.literal(number, "int32")))
-
     def _append(self, number: int, ids: np.ndarray, outputs: np.ndarray) -> None:
         with self._arrived(ids, outputs):
             self._sql("INSERT INTO reports SELECT ?, id::UUID, output, NULL FROM arrived", number)
@@ -238,8 +235,6 @@ class Collection:
     @contextmanager
     def _arrived(self, ids: np.ndarray, outputs: np.ndarray) -> Iterator[None]:
         """Let statements in the body read reports as the table `arrived`."""
-        import pyarrow as pa
-
         names = pa.FixedSizeBinaryArray.from_buffers(pa.binary(16), len(ids), [None, pa.py_buffer(ids)])
         self._ibis.con.register("arrived", pa.table({"id": names, "output": outputs}))
         try:
@@ -286,8 +281,7 @@ class Collection:
         Of all, also refuse others than were taken.
         """
         of_file = "" if number is None else f"file = {number} AND "
-        wrong = self._count(f"{of_file}{NEITHER}", self.form.outputs - 1)
-        if wrong:
+        if wrong := self._count(f"{of_file}{NEITHER}", self.form.outputs - 1):
             raise ValueError(
                 f"{self.path} holds {wrong:,} rows that are neither reports nor rejected: {ANEW}"
             )
@@ -327,8 +321,6 @@ class Collection:
 
     def _parts(self, reports: Table) -> Iterator[Table]:
         """Yield the reports with ids in parts of about PASS, split by the first bits of their ids."""
-        import ibis
-
         bits = max(0, math.ceil(math.log2(max(1, self._count("id IS NOT NULL")) / PASS)))
         size = 1 << (128 - bits)
         for first in range(0, 1 << 128, size):
@@ -349,8 +341,6 @@ class Collection:
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         """Run the body in one transaction, which is rolled back on any exception."""
-        import duckdb
-
         self._sql("BEGIN")
         try:
             yield
@@ -364,8 +354,6 @@ class Collection:
 @contextmanager
 def _refusing(what: str, advice: str, source: Path | None = None) -> Iterator[None]:
     """Raise an error of DuckDB in the body, which may read a file, as a ValueError of one sentence."""
-    import duckdb
-
     try:
         yield
     except (duckdb.Error, UnicodeError) as error:

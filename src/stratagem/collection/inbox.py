@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -77,15 +77,15 @@ class FoundFiles:
     """Everything else in the folders that could hold reports."""
 
 
-def find(sources: Iterable[str | Path]) -> FoundFiles:
+def find(sources: str | Path | Iterable[str | Path]) -> FoundFiles:
     """Return the files of reports among files and folders, and what was left out of the folders.
 
     In a folder, names that begin with . or _ are left out, and so are links to folders. Hidden files that are empty
     and the checksums that Hadoop keeps beside its files hold no reports, and are not mentioned.
     """
-    found, skipped = [], []
-    for source in map(Path, sources):
-        inside, left = _expand(source)
+    found, skipped = list[Path](), list[Skipped]()
+    for source in [sources] if isinstance(sources, str | Path) else sources:
+        inside, left = _expand(Path(source))
         found += inside
         skipped += left
     if not found:
@@ -105,18 +105,16 @@ def _expand(source: Path) -> tuple[list[Path], list[Skipped]]:
         except EndlessFileError as error:
             raise ValueError(f"{error}, or write it to the standard input") from None
         return [source], []
-    entries = list(_entries(source))
-    inside = [entry for entry in entries if isinstance(entry, Path)]
-    skipped = [entry for entry in entries if isinstance(entry, Skipped)]
+    inside, skipped = _entries(source)
     if not inside:
         but = f", and {skipped[0]}" if skipped else ""
         raise ValueError(f"the folder {source} holds no files{but}: name one with {_names()} files")
     return inside, skipped
 
 
-def _entries(folder: Path) -> Iterator[Path | Skipped]:
-    """Yield the files in a folder and in those below it, in the order of their names, or why they are left out."""
-    waiting = [folder]
+def _entries(folder: Path) -> tuple[list[Path], list[Skipped]]:
+    """Return the files in a folder and in those below it, in the order of their names, and what is left out."""
+    waiting, files, skipped = [folder], list[Path](), list[Skipped]()
     while waiting:
         path = waiting.pop()
         try:
@@ -124,11 +122,12 @@ def _entries(folder: Path) -> Iterator[Path | Skipped]:
             if path.is_dir() and not reason:
                 waiting += sorted(path.iterdir(), reverse=True)
             elif not reason:
-                yield path
+                files.append(path)
             elif not _empty(path):
-                yield Skipped(path, reason)
+                skipped.append(Skipped(path, reason))
         except OSError as error:
-            yield Skipped(path, f"{Left.UNREADABLE} ({error.strerror})")
+            skipped.append(Skipped(path, f"{Left.UNREADABLE} ({error.strerror})"))
+    return files, skipped
 
 
 def _reason(path: Path) -> Left | None:

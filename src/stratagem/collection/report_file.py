@@ -17,15 +17,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from stratagem.collection.alike import alike, read
-from stratagem.collection.report_table import COLUMNS, DIGITS, check_columns, check_names, judge
-from stratagem.collection.reports import (
-    MECHANISM,
-    NAMED,
-    ReportFormat,
-    blocks,
-    is_blank,
-    mechanism_named,
-)
+from stratagem.collection.report_table import COLUMNS, DIGITS, check_columns, check_names
+from stratagem.collection.reports import MECHANISM, NAMED, ReportFormat, blocks, is_blank, mechanism_named
 from stratagem.io.literal import line_end_fault, line_ends, literal, open_regular
 
 if TYPE_CHECKING:
@@ -100,34 +93,18 @@ class Content:
         return found
 
 
-def judged(
-    connection: Backend, content: Content, form: ReportFormat, anonymous: str
-) -> Iterator[Table | Arrays | Counter[str]]:
-    """Yield the rows of a file as a judged table (`judge`), or as reports and numbers of rejected rows by reason.
-
-    A single transaction must take all of them. Use a table before asking for more: the file is open until then.
-    """
-    if content.path.suffix.lower() == ".jsonl":
-        if content.lines == 1 and [*line_ends(content.path)] == ["CR"]:  # none ends a line of JSON lines
-            raise ValueError(line_end_fault(content.path))
-        yield from _json_lines(content.path, form)
-        return
-    with _table(connection, content.path) as table:
-        yield judge(table, form, anonymous, str(content.path))
-
-
 def named(connection: Backend, path: Path) -> Iterator[tuple[str, int]]:
     """Yield pairs of a mechanism that reports of a file name, and a number of such reports.
 
     A mechanism may come in several pairs. A line that names none gives an empty name; blank lines are skipped.
     """
-    if path.suffix.lower() == ".jsonl":
+    if has_lines(path):
         with open_regular(path) as file:
             groups = (group for block in blocks(file) for group in alike(block))
             found = (group for group in groups if not is_blank(group.line))
             yield from ((mechanism_named(group.line), len(group.places)) for group in found)
         return
-    with _table(connection, path) as table:
+    with opened(connection, path) as table:
         if "mechanism" in table.columns:
             mechanism: Any = table["mechanism"]
             known = table.filter(mechanism.re_search(f"^{MECHANISM.pattern}$"))
@@ -149,9 +126,16 @@ def _stamp(status: os.stat_result) -> tuple[int, int]:
     return status.st_size, status.st_mtime_ns
 
 
-def _json_lines(path: Path, form: ReportFormat) -> Iterator[Arrays | Counter[str]]:
-    rejected: Counter[str] = Counter()
-    with open_regular(path) as file, ThreadPoolExecutor(AHEAD) as pool:
+def has_lines(path: Path) -> bool:
+    """Return whether a file holds JSON lines, and no table."""
+    return path.suffix.lower() == ".jsonl"
+
+
+def lines(content: Content, form: ReportFormat, rejected: Counter[str]) -> Iterator[Arrays]:
+    """Yield the reports of JSON lines, which a single transaction must take, and count the lines that are none."""
+    if content.lines == 1 and [*line_ends(content.path)] == ["CR"]:  # none ends a line of JSON lines
+        raise ValueError(line_end_fault(content.path))
+    with open_regular(content.path) as file, ThreadPoolExecutor(AHEAD) as pool:
         tasks = (pool.submit(read, block, form) for block in blocks(file))
         begun = deque(islice(tasks, AHEAD))
         while begun:
@@ -159,11 +143,10 @@ def _json_lines(path: Path, form: ReportFormat) -> Iterator[Arrays | Counter[str
             begun.extend(islice(tasks, 1))
             rejected.update(others)
             yield ids, outputs
-    yield rejected
 
 
 @contextmanager
-def _table(connection: Backend, path: Path) -> Iterator[Table]:
+def opened(connection: Backend, path: Path) -> Iterator[Table]:
     """Open a CSV or Parquet file as a table that can be read while it is open."""
     with literal(path) as name:
         if path.suffix.lower() == ".csv":

@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+import ibis
 import numpy as np
 
-from stratagem.collection.reports import Reason, ReportFormat
+from stratagem.collection.reports import REFUSE, AnonymousReportsError, Reason, ReportFormat, check_anonymous
 from stratagem.collection.tally import CONFLICT, Tally
 from stratagem.io.toml import nearest
 from stratagem.math.counts import counted
@@ -20,28 +21,6 @@ if TYPE_CHECKING:
 DIGITS = 32
 COLUMNS = {"mechanism": ("string",), "id": ("string", "uuid"), "output": ("integer", "string")}
 """The columns that are read, each with the types that it may have."""
-
-
-REFUSE, COUNT = "refuse", "count"
-ANONYMOUS = (REFUSE, COUNT)
-"""Ways to treat a table of reports without ids: refuse it, or count every row."""
-
-
-class AnonymousReportsError(ValueError):
-    """A table of reports has no ids, and `anonymous="count"` was not given."""
-
-    def __init__(self, source: str) -> None:
-        self.fact = f"{source} has no column 'id', so repeated reports cannot be told from others"
-        super().__init__(f'{self.fact}: give every report its id, or say anonymous="count"')
-
-
-def check_anonymous(anonymous: str) -> str:
-    """Return `anonymous`, the way to treat reports without ids, after checking it."""
-    if anonymous not in ANONYMOUS:
-        raise ValueError(
-            f"anonymous is {anonymous!r}, but reports without ids have two ways: say {' or '.join(ANONYMOUS)}"
-        )
-    return anonymous
 
 
 def aggregate(table: Table, identifier: str, outputs: int, *, anonymous: str = REFUSE) -> Tally:
@@ -74,8 +53,6 @@ def judge(table: Table, form: ReportFormat, anonymous: str, source: str) -> Tabl
         AnonymousReportsError: for a table without ids, unless they are to be counted.
         ValueError: for a table without the column `output`, or with a column of another type.
     """
-    import ibis
-
     check_columns(table)
     if check_anonymous(anonymous) == REFUSE and "id" not in table.columns:
         raise AnonymousReportsError(source)
@@ -84,7 +61,8 @@ def judge(table: Table, form: ReportFormat, anonymous: str, source: str) -> Tabl
     if "id" in table.columns:
         reasons.insert(0, (~_well_formed(table["id"]), Reason.ID))
     if "mechanism" in table.columns:
-        reasons.insert(0, (~_equal(table["mechanism"], form.mechanism), Reason.MECHANISM))
+        mechanism: Any = table["mechanism"]
+        reasons.insert(0, (~(mechanism == form.mechanism).fill_null(False), Reason.MECHANISM))
     reason = ibis.cases(*((wrong, ibis.literal(str(words))) for wrong, words in reasons))
     valid = reason.isnull()
     name = table["id"] if "id" in table.columns else ibis.null("string")
@@ -156,17 +134,11 @@ def _well_formed(name: Any) -> Any:
     return ((name.length() == DIGITS) & ~name.re_search("[^0-9a-f]")).fill_null(False)
 
 
-def _equal(text: Any, wanted: str) -> Any:
-    return (text == wanted).fill_null(False)
-
-
 def _received(judged: Table) -> tuple[int, Counter[str], np.ndarray]:
     """Return the number of reports with an id, the rejected rows by reason, and the reports without an id.
 
     The last are an array (k x 2): an output, and the number of its reports without an id.
     """
-    import ibis
-
     named = judged.id.notnull()
     loose = ibis.ifelse(named, ibis.null("int64"), judged.output)
     found = judged.group_by(reason=judged.reason, loose=loose).agg(number=judged.count()).to_pyarrow()
@@ -181,8 +153,6 @@ def _ids_by_output(judged: Table, order: str | None) -> Table:
 
     The output of such ids is CONFLICT, or with an `order` the first that came.
     """
-    import ibis
-
     named = judged.filter(judged.id.notnull())
     kept = {} if order is None else {"first": named.output.argmin(named[order])}
     once = named.group_by("id").agg(low=named.output.min(), high=named.output.max(), **kept)

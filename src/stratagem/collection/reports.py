@@ -29,6 +29,28 @@ ID = re.compile("[0-9a-f]{32}")
 MOST_OUTPUTS = 1 << 62
 
 
+REFUSE, COUNT = "refuse", "count"
+ANONYMOUS = (REFUSE, COUNT)
+"""Ways to treat a table of reports without ids: refuse it, or count every row."""
+
+
+class AnonymousReportsError(ValueError):
+    """A table of reports has no ids, and `anonymous="count"` was not given."""
+
+    def __init__(self, source: str) -> None:
+        self.fact = f"{source} has no column 'id', so repeated reports cannot be told from others"
+        super().__init__(f'{self.fact}: give every report its id, or say anonymous="count"')
+
+
+def check_anonymous(anonymous: str) -> str:
+    """Return `anonymous`, the way to treat reports without ids, after checking it."""
+    if anonymous not in ANONYMOUS:
+        raise ValueError(
+            f"anonymous is {anonymous!r}, but reports without ids have two ways: say {' or '.join(ANONYMOUS)}"
+        )
+    return anonymous
+
+
 class Reason(StrEnum):
     """The reason why a line or row is rejected: the first that applies, in this order."""
 
@@ -65,16 +87,13 @@ class ReportFormat:
     """Number m of outputs; a report carries one of 0, ..., m - 1."""
 
     def __post_init__(self) -> None:
-        """Check the identifier and the number of outputs."""
         if not isinstance(self.identifier, str) or not IDENTIFIER.fullmatch(self.identifier):
             raise ValueError(
                 f"the mechanism's identifier is {self.identifier!r}, but must be 64 lower-case hex digits: "
                 "take it from the bundle"
             )
-        advice = "take it from the bundle"
-        object.__setattr__(
-            self, "outputs", integer(self.outputs, "the number of outputs", 1, MOST_OUTPUTS, advice)
-        )
+        outputs = integer(self.outputs, "the number of outputs", 1, MOST_OUTPUTS, "take it from the bundle")
+        object.__setattr__(self, "outputs", outputs)
 
     @property
     def mechanism(self) -> str:

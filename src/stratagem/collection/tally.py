@@ -109,14 +109,12 @@ def parse_tally(text: bytes, form: ReportFormat, source: str) -> Tally:
     if not isinstance(rejected, dict):
         raise ValueError(f"{source} names no reasons of what was rejected: {ADVICE}")
     counts = _counts(data["counts"], form.outputs, source)
-    others = {
-        key: integer(data.get(key, 0), f"{key} in {source}", 0, MOST, ADVICE)
-        for key in (*KEYS[4:], OVERRULED)
-    }
-    reasons = {
-        key: integer(value, f"{key!r} in {source}", 0, MOST, ADVICE) for key, value in rejected.items()
-    }
-    tally = Tally(counts, reasons, **others)
+
+    def whole(value: object, name: str) -> int:
+        return integer(value, f"{name} in {source}", 0, MOST, ADVICE)
+
+    others = {key: whole(data.get(key, 0), key) for key in (*KEYS[4:], OVERRULED)}
+    tally = Tally(counts, {key: whole(value, repr(key)) for key, value in rejected.items()}, **others)
     if tally.reports != data["reports"]:
         raise ValueError(
             f"{source} states {data['reports']} reports, but its counts sum to another: {ADVICE}"

@@ -31,7 +31,6 @@ class Attribute:
     unit: str = ""
 
     def __post_init__(self) -> None:
-        """Check the name and the unit."""
         name, unit = self.name, self.unit
         usable = isinstance(name, str) and name and name.isprintable() and name == name.strip()
         if not usable or "=" in name or "," in name:
@@ -41,7 +40,7 @@ class Attribute:
             )
         if unit != "":
             object.__setattr__(self, "unit", unit_text(name, unit))
-            if isinstance(self.values, Labels):
+            if self.values.texts:
                 raise ValueError(
                     f"the unit {unit!r} was given, but {name!r} has labels: give numbers instead of labels, "
                     "or leave it out"
@@ -50,12 +49,10 @@ class Attribute:
     def __str__(self) -> str:
         """Return the name, the values and their unit, such as "age 18:80:5 years" or "region North|South|other"."""
         values = self.values
+        if values.texts:
+            return f"{self.name} {'|'.join(str(values.value(cell)) for cell in range(values.size))}"
         rest = [str(values.value(cell)) for cell in values.outside]
-        if isinstance(values, Labels):
-            return f"{self.name} {'|'.join(map(values.value, range(values.size)))}"
-        known = str(values).removesuffix("".join(f",{name}" for name in rest))
-        known = f"0 to {values.numbers - 1}" if isinstance(values, Codes) else known
-        return f"{self.name} {'|'.join([f'{known} {self.unit}'.strip(), *rest])}"
+        return f"{self.name} {'|'.join([f'{values.own} {self.unit}'.strip(), *rest])}"
 
     @staticmethod
     def of(entry: Mapping[str, Any]) -> Attribute:
@@ -100,19 +97,8 @@ class Attribute:
 
     def bounds(self, low: int | None, high: int) -> dict[str, Any]:
         """Return the same condition as named values: `value`, or `from` and `to`, or `from` and `below`."""
-        found: dict[str, Any] = {"attribute": self.name}
-        first = None if low is None else self.value(low)
-        if isinstance(self.values, Bins) and not isinstance(first, str):
-            rest = self.values.apart(low or 0, high)
-            last = self.value(high - len(rest))
-            found["from"] = first.start if isinstance(first, Bin) else None
-            found["below"] = last.stop if isinstance(last, Bin) else None
-            found |= {"or": " or ".join(str(self.value(cell)) for cell in rest)} if rest else {}
-        elif low == high:
-            found["value"] = first
-        else:
-            found |= {"from": first, "to": self.value(high)}
-        return found | ({"unit": self.unit} if self.unit else {})
+        unit = {"unit": self.unit} if self.unit else {}
+        return {"attribute": self.name} | self.values.bounds(low, high) | unit
 
 
 def unit_text(name: str, unit: object) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, time
 from decimal import Decimal
 from functools import cached_property
@@ -44,14 +44,14 @@ class Bins(Values):
     edges: tuple[str, ...]
     no_answer: bool = False
     zone: str = ""
+    texts: ClassVar = ()
     LINK: ClassVar = " to below "
     UP_TO: ClassVar = "below"
 
     def __post_init__(self) -> None:
-        """Check the edges."""
         object.__setattr__(self, "edges", tuple(self.edges))
         shown = ",".join(map(str, self.edges[:8]))
-        keys = self._keys
+        keys: list[Any] = self._keys if all(isinstance(edge, str) for edge in self.edges) else [None]
         if any(key is None for key in keys) or any(a >= b for a, b in pairwise(keys)):
             raise ValueError(
                 f"the edges {shown} were given, but edges must be finite numbers, dates or times of day that "
@@ -89,18 +89,20 @@ class Bins(Values):
             text, _, zone = text[:-1].rpartition("[")
         return Bins(_read(text, zone) + ((OTHER,) if other else ()), silent, zone)
 
-    def __str__(self) -> str:
-        """Write START:STOP:STEP for equal steps, the last one perhaps shorter, or the edges; then a zone."""
+    @property
+    def own(self) -> str:
+        """START:STOP:STEP for equal steps, the last one perhaps shorter, or the edges; then a zone."""
         keys, texts = self._keys, self.edges[: self.bins + 1]
         spaced = steps_text(texts) if self.moments else ""
         if not self.moments:
             *steps, last = [EXACT.subtract(b, a) for a, b in pairwise(keys)]
             even = {last} == {last, *steps} or (len(steps) > 1 and len(set(steps)) == 1 and last < steps[0])
             spaced = spaced_text(keys[0], keys[-1], [*steps, last][0]) if even else ""
-        zone = f"[{self.zone}]" if self.zone else ""
-        return ",".join(
-            [(spaced or ",".join(texts)) + zone, *(str(self.value(cell)) for cell in self.outside)]
-        )
+        return (spaced or ",".join(texts)) + (f"[{self.zone}]" if self.zone else "")
+
+    def __str__(self) -> str:
+        """Write what `parse` reads."""
+        return ",".join([self.own, *(str(self.value(cell)) for cell in self.outside)])
 
     @property
     def size(self) -> int:
@@ -132,10 +134,8 @@ class Bins(Values):
         texts = self.edges[:-1] if self.edges[-1:] == (OTHER,) else self.edges
         return list(map(self._key if texts and self.moments else edge_number, texts))
 
-    def _key(self, text: object) -> Any:
+    def _key(self, text: str) -> Any:
         """Return a text as it is compared with the edges; None for what is not of their kind."""
-        if not isinstance(text, str):
-            return None
         if not self.moments:
             return parse_decimal(text)
         found = instant(text.strip(), self.zone)
@@ -158,6 +158,27 @@ class Bins(Values):
             return Bin(*map(edge_value, self.edges[cell : cell + 2]))
         return OTHER if cell == self.other else NO_ANSWER
 
+    def member(self, cell: int) -> Any:
+        return edge_value(self.edges[cell]) if cell < self.bins else self.value(cell)
+
+    def middle(self, cell: int) -> float | None:
+        if self.moments or cell >= self.bins:
+            return None
+        start, stop = map(float, self.edges[cell : cell + 2])
+        return start / 2 + stop / 2
+
+    def bounds(self, low: int | None, high: int) -> dict[str, Any]:
+        rest = self.apart(low or 0, high)
+        if low is not None and low >= self.bins:
+            first, last = self.value(low), self.value(high)
+            return {"value": first} if low == high else {"from": first, "to": last}
+        ends = [
+            None if low is None else edge_value(self.edges[low]),
+            edge_value(self.edges[high - len(rest) + 1]),
+        ]
+        more = {"or": " or ".join(str(self.value(cell)) for cell in rest)} if rest else {}
+        return {"from": ends[0], "below": ends[1]} | more
+
     def ends(self, low: int, high: int) -> tuple[str, str]:
         return self.edges[low], self.edges[high + 1]
 
@@ -166,18 +187,19 @@ class Bins(Values):
 
     def fit(self, size: int) -> Bins:
         if size != self.size:
-            also, bins = (
-                "".join(f" and {self.value(cell)}" for cell in self.outside),
-                size - len(self.outside),
-            )
+            also = "".join(f" and {self.value(cell)}" for cell in self.outside)
+            bins = size - len(self.outside)
             raise ValueError(
                 f"the edges make {self.bins} bins{also}, but the attribute has {size} values: "
                 f"give {bins + 1} edges, or START:STOP:STEP with {bins} steps"
             )
         return self
 
+    def having_other(self, wanted: bool) -> Bins:
+        """Return the bins with "other" after them, or without."""
+        return replace(self, edges=(*self.edges, OTHER) if wanted else self.edges[:-1])
+
     def entry(self) -> dict[str, Any]:
-        """Return the edges as a bundle states them."""
         return {"edges": list(self.edges)} | silence(self) | ({"zone": self.zone} if self.zone else {})
 
 
@@ -214,9 +236,9 @@ def _text(value: Any) -> str:
     return repr(float(value))
 
 
-def edge_number(text: object) -> Decimal | None:
+def edge_number(text: str) -> Decimal | None:
     """Return the number of an edge; None for what is no finite one."""
-    number = parse_decimal(text) if isinstance(text, str) else None
+    number = parse_decimal(text)
     if number is None or not number.is_finite() or abs(number.adjusted()) > LARGEST:
         return None
     return number

@@ -9,8 +9,6 @@ from pathlib import Path
 
 import numpy as np
 
-from stratagem.domain.attribute import Attribute
-from stratagem.domain.bins import Bins
 from stratagem.domain.domain import Domain
 from stratagem.domain.file import batches
 from stratagem.domain.moment import zones_said
@@ -25,7 +23,7 @@ from stratagem.domain.policy import (
     with_commas,
 )
 from stratagem.domain.text import alike, said
-from stratagem.domain.values import OTHER, Labels
+from stratagem.domain.values import OTHER
 from stratagem.math.number import entries
 
 TEXTS = ("not a number", "unknown label", "not a date", "not a time of day")
@@ -87,15 +85,14 @@ class Data:
         """A sentence on the answers that look like none, such as the label NA; empty without them."""
         rows: Counter[str] = Counter()
         for place, one in enumerate(self.domain.attributes):
-            for k, text in enumerate(_texts(one)):
+            for k, text in enumerate(one.values.texts):
                 rows[text] += int(self.counts[self.coordinates[:, place] == k].sum())
         return like_missing(rows)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Sentences on what was read otherwise than somebody may have meant it: spellings, answers such as NA."""
-        values = [one.values for one in self.domain.attributes]
-        spelt = [said(dict(one.spellings)) for one in values if isinstance(one, Labels)]
+        spelt = [said(dict(one.values.spellings)) for one in self.domain.attributes]
         return tuple(filter(None, (*self.remarks, *spelt, self.like_missing)))
 
     @property
@@ -120,7 +117,7 @@ def read(path: str | Path, domain: Domain, columns: Mapping[str, str], policy: P
     if data.outside and policy.invalid == FAIL:
         total = data.users + sum(data.outside.values())
         has_other = all(one.other is not None for one in domain.attributes)
-        labels = [text for one in domain.attributes for text in _texts(one)]
+        labels = [text for one in domain.attributes for text in one.values.texts]
         raise InvalidValuesError(path, total, data.outside, texts, alike(texts, labels), has_other=has_other)
     if data.users == 0:
         reasons = (
@@ -169,10 +166,6 @@ def stream(
         yield _placed(list(different), domain, chosen, policy), np.array(which)
 
 
-def _texts(attribute: Attribute) -> tuple[str, ...]:
-    return attribute.values.texts if isinstance(attribute.values, Labels) else ()
-
-
 def _chosen(domain: Domain, columns: Mapping[str, str]) -> list[str]:
     """Return the columns in the order of the attributes."""
     if missing := [name for name in domain.names if name not in columns]:
@@ -188,7 +181,11 @@ def _placed(rows: list[tuple], domain: Domain, columns: list[str], policy: Polic
         cells, other = attribute.values.cells(values, clip=policy.clip), attribute.other
         reasons = [(row, f"{column} {why}") for row, why in enumerate(cells.reason) if why]
         if policy.invalid == OTHER and reasons:
-            _check_other(column, other, reasons[0][1])
+            if other is None:
+                raise ValueError(
+                    f"{reasons[0][1]} was found, but none of the values that are stated for column {column!r} is "
+                    f"called {OTHER!r}: state one as the last of its edges or labels"
+                )
             placed.others.extend(reasons)
             reasons = []
         placed.coordinates[:, position] = np.where(cells.cell < 0, other or 0, cells.cell)
@@ -198,14 +195,6 @@ def _placed(rows: list[tuple], domain: Domain, columns: list[str], policy: Polic
                 placed.texts.append((row, text.strip()))
             placed.reason[row] = placed.reason[row] or why
     return placed
-
-
-def _check_other(column: str, other: int | None, why: str) -> None:
-    if other is None:
-        raise ValueError(
-            f"{why} was found, but none of the values that are stated for column {column!r} is called "
-            f"{OTHER!r}: state one as the last of its edges or labels"
-        )
 
 
 def _count(
@@ -219,14 +208,10 @@ def _count(
     )
     inside = placed.inside
     kinds = dict(outside.most_common()), dict(others.most_common())
-    dated = {
-        k: one.values.zone
-        for k, one in enumerate(domain.attributes)
-        if isinstance(one.values, Bins) and one.values.moments
-    }
     zones = tuple(
-        zones_said(tallied(((i, row[k] or "") for i, row in enumerate(rows)), counts), zone)
-        for k, zone in dated.items()
+        zones_said(tallied(((i, row[k] or "") for i, row in enumerate(rows)), counts), one.values.zone)
+        for k, one in enumerate(domain.attributes)
+        if one.values.moments
     )
     return Data(domain, placed.coordinates[inside], counts[inside], *kinds, zones), texts
 

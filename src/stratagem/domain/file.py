@@ -151,22 +151,43 @@ def _chosen(
         yield f"regexp_replace({text}, '\\.0$', '')" if kind in ("DOUBLE", "FLOAT") else text
 
 
+def column_names(path: Path) -> list[str]:
+    """Return the names of the columns of a CSV or Parquet file, in their order.
+
+    Raises:
+        ValueError: for a file that cannot be read, or a column without a name.
+    """
+    import duckdb
+
+    try:
+        with literal(path) as name, connect() as connection:
+            scan = _scan(path)
+            try:
+                heads = _top(connection, name) if scan == PARQUET_SCAN else _header(connection, scan, name)
+            except duckdb.Error as error:
+                raise ValueError(_unreadable(path, scan, error)) from None
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read ({error.strerror}): name a CSV or Parquet file") from None
+    if not heads or not all(heads):
+        raise ValueError(f"{path} has a column without a name: begin the file with the names of the columns")
+    return heads
+
+
 def stated_order(path: Path, column: str) -> tuple[str, ...]:
     """Return the values of an ordered categorical column of a Parquet file in their order; nothing for others."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    from pyarrow import ArrowException, DictionaryType, parquet
 
     try:
         with open_regular(path) as file:
             if file.read(len(PARQUET_MAGIC)) != PARQUET_MAGIC:
                 return ()
-            found = pq.ParquetFile(file)
+            found = parquet.ParquetFile(file)
             kind = found.schema_arrow.field(column).type
-            if not (isinstance(kind, pa.DictionaryType) and kind.ordered):
+            if not (isinstance(kind, DictionaryType) and kind.ordered):
                 return ()
             part = next(found.iter_batches(batch_size=1, columns=[column]), None)
             return () if part is None else tuple(map(str, part.column(0).dictionary.to_pylist()))
-    except (OSError, KeyError, pa.ArrowException):
+    except (OSError, KeyError, ArrowException):
         return ()
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypedDict
 
 from stratagem.domain.values import OTHER, is_missing
 from stratagem.io.numeral import GROUPED, grouped
@@ -14,6 +14,15 @@ FAIL, DROP = "fail", "drop"
 POLICIES = (FAIL, DROP, OTHER)
 SHOWN = 6
 """Largest number of kinds of values that a sentence lists."""
+
+
+class Reading(TypedDict, total=False):
+    """How the texts of a column are read: fields of `Policy` of this name."""
+
+    missing: Iterable[str]
+    mapping: Mapping[str, str]
+    as_is: bool
+    decimal: str | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +36,7 @@ class Policy:
     invalid: str = FAIL
     """fail: such values are counted and refused. drop: their rows are left out, and that they are missing tells
     something of these users. other: they have the value "other" of their attribute."""
-    missing: tuple[str, ...] = ()
+    missing: Iterable[str] = ()
     """Texts that stand for no value, beside the empty one; for numbers NA, NaN, null and none are among them."""
     clip: bool = False
     """Whether numbers, dates and times beyond the edges belong to the first or the last bin."""
@@ -40,7 +49,6 @@ class Policy:
     """What separates decimals in numbers with commas, "," or "."; None refuses to guess."""
 
     def __post_init__(self) -> None:
-        """Check the words, and take the blanks off the texts."""
         if self.decimal not in (None, ",", "."):
             raise ValueError(
                 f"{self.decimal!r} was given as the mark of decimals, but it is a comma or a point: write decimal=','"

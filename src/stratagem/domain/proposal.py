@@ -1,10 +1,12 @@
-"""Bins or labels proposed for a column: round numbers, calendar steps or frequent texts, and "other" for the rest."""
+"""Values proposed for a column: round numbers, calendar steps or frequent texts, "other" and "no answer"."""
 
 from __future__ import annotations
 
+import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import TypeVar
@@ -13,11 +15,11 @@ import numpy as np
 
 from stratagem.domain.bins import Bins
 from stratagem.domain.moment import instant, zones_said
-from stratagem.domain.policy import refuse_commas
+from stratagem.domain.policy import DROP, STRICT, Policy, refuse_commas
 from stratagem.domain.rounding import finite_numbers, floor, round_steps, roundest, spaced_text, whole
 from stratagem.domain.text import alike, labelled, respelt, spellings
-from stratagem.domain.values import OTHER, Labels, Values, is_missing
-from stratagem.io.numeral import decimal_text
+from stratagem.domain.values import ABSENT, OTHER, Labels, Values, is_missing
+from stratagem.io.numeral import decimal_text, parse_decimal
 
 T = TypeVar("T")
 STATED = "stated"
@@ -36,6 +38,15 @@ RARE = 0.005
 """Share of the rows below which a text has no label of its own."""
 FIRST, LAST = 1000, 9000
 """Years of the dates that bins are made for: files use years before and after for what they do not know."""
+REFUSED = (
+    "Whoever answers anything else later is refused; ,other at the end of the values counts such people."
+)
+LONG = 60
+"""Letters of edges or labels that stand on one line; longer ones are broken between values."""
+CODE = re.compile(r"-?(9{2,}|999+(\.9+)?)|-[19](\.0+)?")
+"""What placeholders of statistics files look like: nines, -1 and -9."""
+FAR = 1.0
+"""Least distance of a placeholder from all other numbers, as a share of their range."""
 STEPS = (("1d", 1), ("1w", 7), ("1mo", 30), ("3mo", 91), ("1y", 365), ("10y", 3652))
 """Steps of the calendar, and about how many days they have."""
 
@@ -57,12 +68,12 @@ class Proposal:
     @property
     def ordered(self) -> bool:
         """Whether the values have an order, so that shares below a limit make sense."""
-        return isinstance(self.values, Bins)
+        return bool(self.values.edges)
 
     def remarks(self, counts: Mapping[str | None, int]) -> tuple[str, ...]:
         """Return sentences on the zones of dates, and on texts that have no label though they are spellings of one."""
         values = self.values
-        if isinstance(values, Bins):
+        if values.edges:
             return (zones_said(counts, values.zone),) if values.moments else ()
         spelt = alike(filter(None, counts), values.texts)
         if not (missed := {text: label for text, label in spelt.items() if values.place(text).cell < 0}):
@@ -93,7 +104,7 @@ def stated(values: Values) -> Proposal:
         raise ValueError(
             f"the values {values} were given, but a plan is for bins or labels: give st.bins(...)"
         )
-    if isinstance(values, Labels) and OTHER in values.texts[:-1]:
+    if OTHER in values.texts[:-1]:
         raise ValueError(
             f"the values {values} were given, but {OTHER!r} must be the last of them: write it there, or leave it out"
         )
@@ -130,7 +141,7 @@ def propose(
     if len(days) > 1 and _most(texts, days):
         return _of_dates(_summed(texts, days))
     if len(moments) - len(days) > 1 and _most(texts, moments.keys() - days.keys()):
-        return _of_hours()
+        return _bins("00:00:24:00:1h", "every hour of the day has a bin")
     odd = {text: count for text, count in texts.items() if text not in numbers}
     refuse_commas(odd, column)
     return _of_texts(labels, column, spelt, order, next(iter(odd), None) if numbers else None)
@@ -177,10 +188,6 @@ def _of_numbers(counts: Mapping[Decimal, int]) -> Proposal:
 
 def _bins(option: str, rule: str) -> Proposal:
     return Proposal(values=Bins.parse(f"{option},{OTHER}"), rule=rule)
-
-
-def _of_hours() -> Proposal:
-    return _bins("00:00:24:00:1h", "every hour of the day has a bin")
 
 
 def _of_skewed(counts: Mapping[Decimal, int], *, integers: bool) -> Proposal:
@@ -255,9 +262,98 @@ def _of_texts(
         )
     values = labelled(labels, spelt, order, (OTHER,))
     rest = len(set(counts) - {OTHER}) - len(labels)
-    rule = (
-        "every text has a label"
-        if rest <= 0
-        else f"the {len(labels)} most frequent texts of {len(labels) + rest:,} have labels"
+    some = f"the {len(labels)} most frequent texts of {len(labels) + rest:,} have labels"
+    return Proposal(values=values, rule=some if rest > 0 else "every text has a label")
+
+
+def found_values(
+    counts: Mapping[str | None, int], column: str, policy: Policy = STRICT, order: Sequence[str] = ()
+) -> Proposal:
+    """Return the values that nobody stated for a column: those of `propose` with those that its rows need.
+
+    Where the policy drops rows they are the bins or labels alone. A domain is public: where a mechanism is to be run,
+    it must not be read from the data of those who are to be protected, so state bins or labels there.
+    """
+    found = propose(counts, column, as_is=policy.as_is, order=order)
+    if policy.invalid != DROP:
+        return completed(found, counts)
+    return replace(found, values=found.values.having_other(False))
+
+
+def completed(proposal: Proposal, counts: Mapping[str | None, int]) -> Proposal:
+    """Return the values with those that the rows of a column need, from how often each of its texts occurs.
+
+    "No answer" is added where answers are missing, "other" where some are in none of the values; an "other" that no
+    row needs is left out, unless it was stated.
+    """
+    values, (x, rest) = proposal.values, proposal.count(counts)
+    silent, unlisted = ABSENT in rest, bool(set(rest) - {ABSENT})
+    rows = 0 if values.other is None else x[values.other] - rest.get(ABSENT, 0)
+    needed = unlisted if values.other is None else proposal.rule == STATED or rows > 0
+    if needed != (values.other is not None):
+        values = values.having_other(needed)
+    return replace(proposal, values=replace(values, no_answer=values.no_answer or silent))
+
+
+def cautions(column: str, proposal: Proposal, coded: Mapping[str, int]) -> tuple[str, ...]:
+    """Return what is to be done about values that were read from the data, and about placeholders among them."""
+    option = "edges" if proposal.ordered else "labels"
+    read = (
+        f"These {option} were read from the data and tell something about them: if these are the people to protect, "
+        f"state {option} that you know without the data."
     )
-    return Proposal(values=values, rule=rule)
+    listed = ", ".join(f"{text!r} {rows:,}" for text, rows in coded.items())
+    placeholder = (
+        f"{column} holds numbers that look like placeholders for no answer (rows with {listed}): if they are, say so "
+        f"with missing={list(coded)}."
+    )
+    return (*([] if proposal.rule == STATED else [read]), *([placeholder] if coded else []))
+
+
+def sentences(column: str, proposal: Proposal, x: np.ndarray, rest: Mapping[str, int]) -> tuple[str, ...]:
+    """Return what the values are, and the rows x (n,) of those beside the bins or labels; `rest` is in none of them."""
+    values, kind = proposal.values, "bins" if proposal.ordered else "labels"
+    why = f" ({', '.join(f'{reason} {count:,}' for reason, count in rest.items())})" if rest else ""
+    left = sum(rest.values()) if values.other is None else 0
+    rows = f"of {int(x.sum()) + left:,} rows"
+    names = "".join(f" and {values.value(cell)!r}" for cell in values.outside)
+    option = proposal.option
+    if len(option) > LONG and '"' not in option:
+        option = ", ".join(option.split(","))
+    counted = [
+        f"{int(x[cell]):,} {rows} count as {values.value(cell)!r}{why if cell == values.other else ''}."
+        for cell in values.outside
+    ]
+    return (
+        f"{column}: {values.size - len(values.outside)} {kind}{names} ({proposal.rule}): {option}",
+        *counted,
+        *([f"{left:,} {rows} are left out{why}."] if left else []),
+        *([REFUSED] if proposal.rule != STATED and values.other is None else []),
+    )
+
+
+def placeholders(counts: Mapping[str | None, int]) -> dict[str, int]:
+    """Return the texts that look like placeholders among real numbers, with their rows, the most frequent first.
+
+    These are infinities; -1, -9 and nines below numbers none of which is negative; and nines far above all others.
+
+    >>> placeholders({"31": 5, "64": 2, "999": 3, "-1": 4, "inf": 1, "40": 1})
+    {'-1': 4, '999': 3, 'inf': 1}
+    >>> placeholders({"18": 5, "64": 2, "99": 3}), placeholders({"-20": 1, "-1": 4, "15": 5})
+    ({}, {})
+    """
+    known = {text: parse_decimal(text) for text in counts if text is not None and not is_missing(text)}
+    numbers = {text: float(number) for text, number in known.items() if number is not None}
+    coded = {text for text in numbers if CODE.fullmatch(text.strip())}
+    others = [number for text, number in numbers.items() if text not in coded and math.isfinite(number)]
+    if len(others) < 2:
+        return {}
+    low, high = min(others), max(others)
+
+    def apart(text: str, number: float) -> bool:
+        if not math.isfinite(number):
+            return True
+        return text in coded and (number < 0 <= low or number > high + FAR * (high - low))
+
+    found = {text: counts[text] for text, number in numbers.items() if apart(text, number)}
+    return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))

@@ -7,7 +7,7 @@ import io
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -60,6 +60,16 @@ class Values(ABC):
     """The number of cells, an int."""
     no_answer: Any
     """Whether the last cell stands for people who gave no answer, a bool."""
+    texts: Any
+    """The labels, a tuple of texts; none where the values are numbers, dates or times."""
+    edges: Any
+    """The edges of the bins, a tuple of texts; none where there are no bins."""
+    spellings: Any = ()
+    """Other texts of a file, each with the label that it counts as."""
+    moments: Any = False
+    """Whether the values are dates or times, a bool."""
+    zone: Any = ""
+    """The zone to whose local time dates are moved that name one."""
     LINK: ClassVar = " to "
     """The word between the first and the last of some values."""
     UP_TO: ClassVar = "up to"
@@ -78,9 +88,8 @@ class Values(ABC):
     @property
     def outside(self) -> tuple[int, ...]:
         """The cells that have no place in an order: "other" and "no answer", where they exist."""
-        return tuple(
-            cell for cell in (self.other, self.size - 1 if self.no_answer else None) if cell is not None
-        )
+        both = self.other, self.size - 1 if self.no_answer else None
+        return tuple(cell for cell in both if cell is not None)
 
     @abstractmethod
     def place(self, text: str | None) -> Place:
@@ -102,6 +111,11 @@ class Values(ABC):
         """Return the last cells from `low` to `high` that words name apart from the order of the others."""
         return (high,) if self.no_answer and high == self.size - 1 else ()
 
+    @property
+    def own(self) -> str:
+        """The values without those that have no place in an order, as text."""
+        return str(self)
+
     def without(self, text: str | None, reason: str) -> Place:
         """Return the cell of a text that is no answer, or the word for other ones, or else why it has none."""
         if self.other is not None and text and text.strip() == OTHER:
@@ -109,17 +123,18 @@ class Values(ABC):
         silent = reason == ABSENT or (text or "").strip() == NO_ANSWER
         return Place(self.size - 1) if self.no_answer and silent else Place(-1, reason)
 
-    def member(self, cell: int) -> str | int | float:
+    def member(self, cell: int) -> Any:
         """Return a value that falls into a cell: the label, the whole number, or where the bin begins."""
-        value = self.value(cell)
-        return value.start if isinstance(value, Bin) else value
+        return self.value(cell)
 
     def middle(self, cell: int) -> float | None:
         """Return the number that a cell stands for in a sum: itself, or the middle of a bin; None where it is none."""
-        value = self.value(cell)
-        if isinstance(value, Bin) and isinstance(value.start, float) and isinstance(value.stop, float):
-            return value.start / 2 + value.stop / 2
-        return value if isinstance(value, int) else None
+        return None
+
+    def bounds(self, low: int | None, high: int) -> dict[str, Any]:
+        """Return the values from `low` to `high` by name: `value`, or `from` and `to`; of bins `from` and `below`."""
+        first = None if low is None else self.value(low)
+        return {"value": first} if low == high else {"from": first, "to": self.value(high)}
 
     def text(self, low: int | None, high: int, unit: str = "") -> str:
         """Return the values from `low` to `high` in words; without a `low` the last of them."""
@@ -159,9 +174,8 @@ class Values(ABC):
         places = [self.place(value) for value in values]
         if clip:
             places = [one if one.nearest is None else Place(one.nearest) for one in places]
-        return ValueCells(
-            np.array([one.cell for one in places], dtype=np.int64), tuple(one.reason for one in places)
-        )
+        numbers = np.array([one.cell for one in places], dtype=np.int64)
+        return ValueCells(numbers, tuple(one.reason for one in places))
 
 
 @dataclass(frozen=True)
@@ -178,10 +192,11 @@ class Codes(Values):
     size: int
     no_answer: bool = False
     others: bool = False
+    texts: ClassVar = ()
+    edges: ClassVar = ()
     UP_TO: ClassVar = "at most"
 
     def __post_init__(self) -> None:
-        """Check that there is a number."""
         if self.numbers < 1:
             names = " and ".join(repr(self.value(cell)) for cell in range(self.size))
             raise ValueError(f"{names} was stated as the only value: give two values or more")
@@ -197,6 +212,9 @@ class Codes(Values):
 
     def apart(self, low: int, high: int) -> tuple[int, ...]:
         return tuple(range(max(low, self.numbers), high + 1))
+
+    def middle(self, cell: int) -> float | None:
+        return cell if cell < self.numbers else None
 
     def place(self, text: str | None) -> Place:
         if text is None or is_missing(text):
@@ -221,9 +239,13 @@ class Codes(Values):
         """Return `other` and `no_answer` alone, where they are: a bundle states the number of values."""
         return ({"other": True} if self.others else {}) | silence(self)
 
+    @property
+    def own(self) -> str:
+        return f"0 to {self.numbers - 1}"
+
     def __str__(self) -> str:
         """Return the values in words."""
-        return " or ".join([f"0 to {self.numbers - 1}", *(str(self.value(cell)) for cell in self.outside)])
+        return " or ".join([self.own, *(str(self.value(cell)) for cell in self.outside)])
 
 
 @dataclass(frozen=True)
@@ -241,9 +263,9 @@ class Labels(Values):
     no_answer: bool = False
     spellings: tuple[tuple[str, str], ...] = field(default=(), compare=False, repr=False)
     """Other texts of a file, each with the label that it counts as; no bundle holds them."""
+    edges: ClassVar = ()
 
     def __post_init__(self) -> None:
-        """Check the labels."""
         object.__setattr__(self, "texts", tuple(self.texts))
         if not self.texts or not all(isinstance(text, str) for text in self.texts):
             raise ValueError(f"the labels are {self.texts!r:.60}, but labels are texts: give one or more")
@@ -307,6 +329,10 @@ class Labels(Values):
 
     def entry(self) -> dict[str, Any]:
         return {"labels": list(self.texts)} | silence(self)
+
+    def having_other(self, wanted: bool) -> Labels:
+        """Return the labels with "other" after them, or without, which is then their last."""
+        return replace(self, texts=(*self.texts, OTHER) if wanted else self.texts[:-1])
 
 
 def silence(values: Values) -> dict[str, Any]:

@@ -109,10 +109,13 @@ class Estimate:
     def data(self) -> np.ndarray:
         """Post-processed data vector (n,); only its answers count where reports do not determine every cell.
 
-        Raises:
-            ValueError: for a domain with too many cells to be written out.
+        Raises ValueError for a domain with too many cells to be written out.
         """
         return self.evidence.data if self.processed is None else self.processed
+
+    def by_table(self) -> list[tuple[Estimate, np.ndarray]]:
+        """Return the estimates that answer the queries, and the numbers of the queries (k,) that each answers."""
+        return [(self, np.arange(self.workload.queries))]
 
     def some(self, queries: Iterable[int] | np.ndarray) -> Estimate:
         """Return the answers to some queries alone, by their numbers (k,); nothing is as large as the workload.
@@ -132,7 +135,7 @@ class Estimate:
     @cached_property
     def answers(self) -> np.ndarray:
         """Answers W x (p,) in users, x the post-processed data vector."""
-        return self._each(Estimate._answers, "the answers")
+        return self._each(lambda one: one._answers(), "the answers")
 
     def _answers(self) -> np.ndarray:
         return self.unbiased_answers if self.processed is None else self.workload.answer(self.processed)
@@ -145,9 +148,8 @@ class Estimate:
     @cached_property
     def standard_errors(self) -> np.ndarray:
         """Standard error of every unbiased answer (p,), from the counts."""
-        return self._each(
-            lambda one: np.sqrt(one.evidence.variances(one.workload, one.about)), "the standard errors"
-        )
+        what = "the standard errors"
+        return self._each(lambda one: one.evidence.variances(one.workload, one.about) ** 0.5, what)
 
     @property
     def low(self) -> np.ndarray:
@@ -294,9 +296,7 @@ class Estimate:
         return replace(self, workload=workload, base=workload, processed=processed)
 
     def marginal(self, *attributes: str) -> Estimate:
-        """Return the table of some attributes, the others summed out.
-
-        Its answers are in row-major order of the attributes as the domain names them: reshape them for a table.
+        """Return the table of some attributes, the others summed out, in row-major order as the domain names them.
 
         Raises:
             ValueError: for an attribute that is unknown or named twice.

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from stratagem.estimation.answer import check_confidence
 from stratagem.estimation.estimate import Estimate
 from stratagem.estimation.gap import check_arranged
 from stratagem.estimation.likelihood import EVERY
-from stratagem.estimation.postprocessing import RECOMMENDED, Method, answered_by, named, recommended
+from stratagem.estimation.postprocessing import METHODS, RECOMMENDED, Method, answered_by, named, recommended
+from stratagem.estimation.survey import SurveyEstimate
 from stratagem.estimators import Evidence, estimator
 from stratagem.estimators.averaged import Averaged, Rounds
 from stratagem.estimators.best_linear import BestLinear
 from stratagem.estimators.evidence import About
+from stratagem.estimators.survey import SurveyEvidence
 from stratagem.math.counts import Counts
-from stratagem.strategies import Runnable
+from stratagem.strategies import Runnable, SurveyStrategy
 from stratagem.workloads import DomainLike, Workload
 from stratagem.workloads.given import WorkloadLike, workload_of
 
@@ -73,7 +77,10 @@ def estimate(
     if rounds is not None:
         evidence = Averaged(BestLinear(strategy.listed(), prior), rounds).evidence(counts)
     else:
-        evidence = estimator(strategy.listed() if chosen.listed else strategy, prior).evidence(counts)
+        listed = chosen.listed and not isinstance(
+            strategy, SurveyStrategy
+        )  # its tables are listed one by one
+        evidence = estimator(strategy.listed() if listed else strategy, prior).evidence(counts)
     evidence = evidence if chosen.unbiased else evidence.written_out()
     shown = {"confidence": confidence, "simultaneous": simultaneous, "about": about}
     return answered(evidence, workload, method=method, base=base, **shown)
@@ -96,6 +103,12 @@ def answered(
     attributes = () if base is None else base.domain.attributes
     check_arranged(attributes, workload, base or workload)
     shown = (confidence, simultaneous, about, attributes)
+    if isinstance(evidence, SurveyEvidence):
+        options = {"method": method, "confidence": confidence, "simultaneous": simultaneous, "about": about}
+        chosen = METHODS["wnnls"] if method == RECOMMENDED else chosen
+        return SurveyEstimate(
+            workload, evidence, chosen, None, *shown, base, make=partial(answered, **options)
+        )
     if base is not None and chosen.fits == EVERY and not chosen.unbiased and answered_by(base, workload):
         return Estimate(base, evidence, chosen, chosen.processed(evidence, base), *shown).ask(workload)
     return Estimate(workload, evidence, chosen, chosen.processed(evidence, workload), *shown)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,6 +63,20 @@ class Impossible:
     def __str__(self) -> str:
         """Return the fact and the name of the method that mends the answers."""
         return self.fact + (f"; the method {self.method} mends them" if self.fact and self.method else "")
+
+
+def merged(parts: Sequence[Impossible]) -> Impossible:
+    """Return what is said of the answers of several tables together."""
+    return Impossible(
+        queries=sum(one.queries for one in parts),
+        answers=sum(one.answers for one in parts),
+        low=sum(one.low for one in parts),
+        high=sum(one.high for one in parts),
+        falling=sum(one.falling for one in parts),
+        counts=all(one.counts for one in parts),
+        method=next((one.method for one in parts if one.method), ""),
+        some=any(one.some for one in parts),
+    )
 
 
 def impossible(

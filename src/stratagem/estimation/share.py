@@ -57,13 +57,22 @@ def shares(estimate: Estimate, queries: Iterable[int] | None = None, *, of_all: 
     Raises:
         ValueError: for more than 2^27 entries of all queries, or a number that is no query's.
     """
-    workload, table = estimate.workload, estimate.table(queries)
+    table = estimate.table(queries)
     if of_all:
         N = estimate.users
         return [Share(one.query, one.label, one.answer / N, one.low / N, one.high / N) for one in table]
+    wanted, found = [one.query for one in table], list[Share]()
+    for own, numbers in estimate.by_table():
+        here = np.flatnonzero(np.isin(numbers, wanted))
+        found += [one._replace(query=int(numbers[one.query])) for one in _of_table(own, here)]
+    return sorted(found)
+
+
+def _of_table(estimate: Estimate, wanted: np.ndarray) -> list[Share]:
+    """Return the shares of some queries (k,) of an estimate of one table."""
+    workload, found = estimate.workload, list[Share]()
     entries(workload.queries * workload.domain_size, MATRIX_LIMIT, "the shares", "ask about fewer attributes")
-    wanted, rows = [one.query for one in table], workload.matrix()
-    found: list[Share] = []
+    rows = workload.matrix()
     for margin in workload.margins():
         places = np.intersect1d(np.arange(workload.queries)[margin.places], wanted)
         known = _all_inside(estimate, margin.attributes)
@@ -72,7 +81,7 @@ def shares(estimate: Estimate, queries: Iterable[int] | None = None, *, of_all: 
         if len(places):
             words = who(estimate.naming.attributes[place] for place in margin.attributes)
             found += _shares(estimate, places, rows[places], known, words)
-    return sorted(found)
+    return found
 
 
 def _shares(

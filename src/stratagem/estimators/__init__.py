@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from stratagem.estimators import best_linear, published  # noqa: F401 - each kind registers its estimator
+from stratagem.estimators import (  # noqa: F401 - each kind registers its estimator
+    best_linear,
+    published,
+    survey,
+)
 from stratagem.estimators.accuracy import (
     ERROR,
     Accuracy,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 from stratagem.io.literal import first_line
 from stratagem.io.target import incomplete, locked, written_atomically
@@ -60,7 +60,7 @@ def _begin(path: Path) -> None:
         with path.open("ab") as file:  # an empty file is what a run that is killed leaves now
             if not locked(file):
                 raise ValueError(f"{path} is begun by another command: wait until that has ended")
-            if not _same(file, path):
+            if not os.path.samestat(os.fstat(file.fileno()), path.stat()):  # another run may have replaced it
                 return
             if os.name == "nt":
                 file.close()  # Windows replaces no file that is open
@@ -83,8 +83,3 @@ def _fresh(path: Path) -> bytes:
         raise OSError(errno.EIO, first_line(error, path)) from None
     finally:
         path.unlink(missing_ok=True)
-
-
-def _same(file: BinaryIO, path: Path) -> bool:
-    """Return whether an open file still is the one at the path, which another run may have replaced."""
-    return os.path.samestat(os.fstat(file.fileno()), path.stat())

@@ -65,8 +65,7 @@ def decimal_text(number: Decimal) -> str:
     >>> decimal_text(Decimal("0.30")), decimal_text(Decimal("1E3")), decimal_text(Decimal("1E-7"))
     ('0.3', '1000', '1e-07')
     """
-    sign, digits, power = number.normalize(EXACT).as_tuple()
-    assert isinstance(power, int)
+    sign, digits, _ = number.normalize(EXACT).as_tuple()
     if not number:
         return "0"
     if -4 <= number.adjusted() < 16:

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from abc import ABC
 from collections.abc import Callable, Collection
 from dataclasses import fields, is_dataclass
 from importlib import import_module
+from pathlib import Path
 from textwrap import wrap
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, final
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _modules: dict[str, str] = {}
@@ -82,6 +87,24 @@ def _value(value: Any) -> str:
         return type(value).__name__
     text = repr(value)
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
+
+
+class Plotted(ABC):
+    """A result that a figure shows."""
+
+    figure: ClassVar[str]
+    """Name of the registered function that draws it."""
+
+    @final
+    def plot(self, path: str | Path | None = None, width: float | None = None) -> Figure:
+        """Draw the result; write an .svg, .png or .pdf if a path is given.
+
+        `width` in inches, that of the style by default.
+
+        Raises:
+            ValueError: without matplotlib, or for a path or width that cannot be used.
+        """
+        return show(self.figure, self, path, width)
 
 
 def shown_by(**modules: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import shutil
 import stat
 import subprocess
 import sys
@@ -15,6 +16,11 @@ from pathlib import Path
 from typing import BinaryIO
 
 from stratagem.io.literal import EndlessFileError, open_regular
+
+try:
+    import fcntl
+except ImportError:
+    fcntl = None  # on Windows
 
 USUAL = 0o666
 """Permissions of a new file before the umask."""
@@ -136,9 +142,7 @@ def _remove_abandoned(path: Path) -> None:
 
 def locked(file: BinaryIO) -> bool:
     """Take the lock of a file, until it is closed or its process ends; return whether it was free."""
-    try:
-        import fcntl
-    except ImportError:  # Windows itself keeps files that are open
+    if fcntl is None:  # Windows itself keeps files that are open
         return True
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -185,8 +189,6 @@ class ScratchFolder:
 
     def remove(self) -> None:
         """Remove the folder and its content; a second call does nothing."""
-        import shutil
-
         shutil.rmtree(self.path, ignore_errors=True)
         if self._watch is not None:
             self._watch.communicate()

@@ -740,10 +740,9 @@ def reader(attribute: Mapping[str, Any]) -> Callable[[Any], int]:
             found = size - 1 if other and bare == OTHER else found
         elif not bounds[0] <= key < bounds[-1]:
             found = low if key < bounds[0] else high
-        elif texts:
-            found = bisect_right(bounds, key) - 1
         else:
-            found = int(key) if key == int(key) else "not a whole number"
+            whole = int(key) if not texts and key == int(key) else "not a whole number"
+            found = bisect_right(bounds, key) - 1 if texts else whole
         found = size if silent and (found == "missing" or bare == NO_ANSWER) else found
         if isinstance(found, str):
             raise ValueError(f"{name} is {_short(value)} ({found}), but must be {what}")

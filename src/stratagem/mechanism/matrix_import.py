@@ -5,23 +5,20 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stratagem.bounds import Bounds
 from stratagem.estimators import estimator, evaluate
 from stratagem.io.screen import brief
 from stratagem.math.number import count_text, dense
 from stratagem.math.privacy import check, ratio
 from stratagem.mechanism.mechanism import Mechanism
+from stratagem.problem import Problem, problem_of
 from stratagem.strategies import MatrixStrategy
-from stratagem.workloads import DomainLike, Workload
+from stratagem.workloads import DomainLike
 from stratagem.workloads.given import WorkloadLike, workload_of
-
-if TYPE_CHECKING:
-    from stratagem.bounds import Bounds
-    from stratagem.problem import Problem
 
 PASSES = 200
 """Largest number of bisection steps, more than double precision can distinguish."""
@@ -30,11 +27,10 @@ PASSES = 200
 def repaired(Q: np.ndarray, epsilon: float) -> np.ndarray:
     """Return an epsilon-LDP strategy (m x n) close to Q: nonnegative, columns summing to one.
 
-    Each row gets the levels [z_y, E z_y] nearest to it, minimising sum_u dist(Q[y, u], [z_y, E z_y])^2; all
-    are scaled by one factor so that the columns sum to one on average; then every column is projected onto
-    {q : z <= q <= E z, sum q = 1} in the Euclidean norm. A strategy that holds epsilon is its own repair up
-    to rounding, and so is randomised response the one of the identity matrix. A row of little weight costs
-    little, however far it breaks epsilon.
+    Each row gets the levels [z_y, E z_y] nearest to it, minimising sum_u dist(Q[y, u], [z_y, E z_y])^2; all are scaled
+    by one factor so that the columns sum to one on average; then every column is projected onto {q : z <= q <= E z, sum
+    q = 1} in the Euclidean norm. A strategy that holds epsilon is its own repair up to rounding, and so is randomised
+    response the one of the identity matrix. A row of little weight costs little, however far it breaks epsilon.
 
     Guarantee:
         E = exp(epsilon) (1 - 1e-14), so that the rows hold epsilon after the roundings of the projection.
@@ -116,8 +112,6 @@ class MatrixImport:
 
     @cached_property
     def _problem(self) -> Problem:
-        from stratagem.problem import problem_of  # proofs are no part of what is shipped
-
         mechanism = self.mechanism
         return problem_of(mechanism.workload, float(mechanism.epsilon), prior=mechanism.prior)
 
@@ -135,12 +129,11 @@ def import_matrix(
 ) -> MatrixImport:
     """Return the mechanism of a matrix Q (m x n), Q[y, u] = Pr(report y | user type u), made elsewhere.
 
-    It must hold probabilities whose columns sum to one within 1e-9 and measure at most `epsilon`, up to the
-    rounding of doubles. With `repair` it may break any of that and is replaced by the strategy next to it
-    that does not. Outputs keep their order, and those that never occur are left out. `transposed` says that
-    it comes as n x m; nothing about the matrix is guessed. The workload may be a name, a file or a matrix of queries,
-    over the n values of the matrix or over a `domain` (see `workload_of`). The result says how good the matrix is:
-    `objective`, `bounds` and `gap`.
+    It must hold probabilities whose columns sum to one within 1e-9 and measure at most `epsilon`, up to the rounding of
+    doubles. With `repair` it may break any of that and is replaced by the strategy next to it that does not. Outputs
+    keep their order, and those that never occur are left out. `transposed` says that it comes as n x m; nothing about
+    the matrix is guessed. The workload may be a name, a file or a matrix of queries, over the n values of the matrix or
+    over a `domain` (see `workload_of`). The result says how good the matrix is: `objective`, `bounds` and `gap`.
 
     Guarantee:
         As for every mechanism: the whole numbers hold epsilon exactly, whatever the matrix was.
@@ -166,7 +159,7 @@ def import_matrix(
     if not fault:
         return MatrixImport(mechanism, 0.0, 0.0)
     moved = float(np.abs(strategy.matrix - Q).sum(axis=0).max()) / 2
-    return MatrixImport(mechanism, moved, _loss(Q, strategy, workload, mechanism.prior))
+    return MatrixImport(mechanism, moved, _loss(Q, strategy, mechanism))
 
 
 def _probabilities(matrix: ArrayLike, transposed: bool) -> np.ndarray:
@@ -218,14 +211,15 @@ def _fault(Q: np.ndarray, epsilon: float) -> str:
     return ""
 
 
-def _loss(Q: np.ndarray, strategy: MatrixStrategy, workload: Workload, prior: np.ndarray | None) -> float:
+def _loss(Q: np.ndarray, strategy: MatrixStrategy, mechanism: Mechanism) -> float:
     """Return what the repair cost: L(Q) against that of the matrix with its columns scaled to one."""
     before = np.maximum(Q, 0)
     sums = before.sum(axis=0)
     if (sums == 0).any():
         return math.nan
     try:
-        value = estimator(MatrixStrategy(before / sums), prior).objective(workload)
+        value = estimator(MatrixStrategy(before / sums), mechanism.prior).objective(mechanism.workload)
     except ValueError:  # the matrix could not answer the workload
         return math.nan
-    return estimator(strategy, prior).objective(workload) / value - 1 if value > 0 else math.nan
+    after = estimator(strategy, mechanism.prior).objective(mechanism.workload)
+    return after / value - 1 if value > 0 else math.nan

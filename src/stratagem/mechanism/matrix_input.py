@@ -8,11 +8,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import duckdb
 import numpy as np
 
 from stratagem.io.database import connect
 from stratagem.io.literal import check_regular, first_line, literal
 from stratagem.io.npz import array_names, read_arrays
+from stratagem.mechanism.export.saved import OUTPUT
 from stratagem.workloads.matrix_file import read_csv, read_matrix
 
 NUMBERS = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
@@ -92,8 +94,6 @@ USUAL = "strategy"
 """The name under which stratagem itself writes a matrix."""
 SPARSE = {"format", "shape", "data"}
 """Names of arrays in an .npz file of `scipy.sparse.save_npz`."""
-OUTPUT = "output"
-"""The column of a table that says the order of the rows."""
 
 
 def read_probabilities(path: str | Path, variable: str | None = None) -> np.ndarray:
@@ -167,15 +167,14 @@ def _read_mat(path: Path, variable: str | None) -> np.ndarray:
 
 
 def _read_parquet(path: Path, variable: str | None) -> np.ndarray:
-    import duckdb
-
     try:
         with literal(path) as name, connect() as connection:
             scan, source = "read_parquet(?, hive_partitioning = false)", [name]
             described = connection.execute(f"DESCRIBE SELECT * FROM {scan}", source).fetchall()
             rows = connection.execute(f"SELECT count(*) FROM {scan}", source).fetchall()[0][0]
             names = [row[0] for row in described if row[0] != OUTPUT]
-            _check_size(float(rows) * len(names))
+            if (entries := float(rows) * len(names)) > ENTRIES:
+                raise ValueError(f"it holds {entries:.0f} numbers, but at most {ENTRIES} are read")
             order = f"ORDER BY {OUTPUT}" if len(names) < len(described) else ""
             quoted = (column.replace('"', '""') for column in names)
             chosen = ", ".join(f'CAST("{column}" AS DOUBLE)' for column in quoted)
@@ -210,11 +209,6 @@ def _chosen(names: list[str], variable: str | None) -> str:
         asked = "no variable was named" if wanted is None else f"the variable {wanted!r} was asked for"
         raise ValueError(f"{asked}, and it holds {listed}")
     return wanted
-
-
-def _check_size(entries: float) -> None:
-    if entries > ENTRIES:
-        raise ValueError(f"it holds {entries:.0f} numbers, but at most {ENTRIES} are read")
 
 
 def _refused(path: Path, reason: object, advice: str) -> ValueError:

@@ -6,19 +6,18 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from stratagem.collection.aggregator import Aggregator
-from stratagem.collection.collection import Collection
-from stratagem.collection.report_table import REFUSE
-from stratagem.collection.reports import ReportFormat
+from stratagem.collection.reports import REFUSE, ReportFormat
 from stratagem.domain.attribute import Attribute, value_of
 from stratagem.estimation.estimate import Estimate
 from stratagem.estimation.estimation import estimate
+from stratagem.estimators import estimator
 from stratagem.estimators.averaged import Rounds
 from stratagem.io.literal import refuse_bare
 from stratagem.io.screen import brief, show
@@ -46,20 +45,23 @@ from stratagem.mechanism.table import (
     SEARCH,
     ColumnTable,
     Exact,
+    Levels,
     Table,
+    TranslationTable,
     TwoLevelTable,
     encode,
     prior_of,
     utility_of,
     workload_of,
 )
-from stratagem.mechanism.translation_table import TranslationTable
 from stratagem.strategies import MatrixStrategy, TranslationStrategy
 from stratagem.workloads import Domain, DomainLike, Workload, given
 from stratagem.workloads.serial import over, to_data
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from stratagem.collection.collection import Collection
 
 SUFFIX = ".ldp.json"
 KINDS: dict[str, type[Table]] = {leaf.kind: leaf for leaf in (TwoLevelTable, ColumnTable, TranslationTable)}
@@ -99,7 +101,6 @@ class Mechanism:
     """Budgets between neighbouring values on a line, as decimal texts; empty if all values are protected alike."""
 
     def __post_init__(self) -> None:
-        """Compute the certificate and check memo and steps, which refuses a table that breaks a budget."""
         table = self.bundle["table"]
         if self.memo is not None:
             check_memo(table, self.memo.data)
@@ -131,17 +132,12 @@ class Mechanism:
         promised = budget(check(epsilon))
         _check_domain(strategy, workload.domain, prior)
         prior = None if prior is None else check_prior(prior, workload.domain_size)
-        table, rise = nearest_table(strategy, promised, workload, prior)
-        stated = stated_utility(workload, strategy, table, prior, rise) | (SEARCH if interrupted else {})
-        return Mechanism(table, promised, workload, name, stated, prior)
+        table, stated = nearest_table(strategy, promised, workload, partial(estimator, prior=prior))
+        return Mechanism(table, promised, workload, name, stated | (SEARCH if interrupted else {}), prior)
 
     @staticmethod
     def on_line(
-        strategy: MatrixStrategy,
-        workload: Workload,
-        steps: Sequence[float],
-        *,
-        name: str = "workload",
+        strategy: MatrixStrategy, workload: Workload, steps: Sequence[float], *, name: str = "workload"
     ) -> Mechanism:
         """Return the mechanism of a strategy that protects neighbours on a line by their step, rounded to 2^52 units.
 
@@ -153,9 +149,8 @@ class Mechanism:
         _check_domain(strategy, workload.domain)
         texts = tuple(map(decimal_text, steps))
         table = stepped(strategy.matrix, [exp_below(*Fraction(text).as_integer_ratio()) for text in texts])
-        stated = stated_utility(
-            workload, strategy, table, None, risen(workload, strategy, table.strategy, None)
-        )
+        before, after = estimator(strategy), estimator(table.strategy)
+        stated = stated_utility(workload, before, after, risen(workload, before, after))
         epsilon = sum(map(Fraction, texts), Fraction(0))
         return Mechanism(table, epsilon, workload, name, stated, steps=texts)
 
@@ -261,6 +256,10 @@ class Mechanism:
 
         `anonymous` says what becomes of files of reports without ids: "refuse" or "count".
         """
+        from stratagem.collection.collection import (
+            Collection,  # with DuckDB and Ibis, which take a second to load
+        )
+
         return Collection(path, self.identifier, self.outputs, anonymous=anonymous)
 
     def estimate(
@@ -279,9 +278,8 @@ class Mechanism:
         return estimate(self.strategy, counts, asked, base=self.workload, **options)
 
     def _rounds(self, number: int) -> Rounds | None:
-        if (
-            k := integer(number, "the number of rounds", 1, 1 << 53, "give how often each person reported")
-        ) == 1:
+        k = integer(number, "the number of rounds", 1, 1 << 53, "give how often each person reported")
+        if k == 1:
             return None
         if self.memo is None:
             raise ValueError(
@@ -309,25 +307,17 @@ class Mechanism:
         return path
 
     def report(
-        self,
-        path: str | Path,
-        *,
-        objective: str = "average",
-        title: str = "",
-        question: str = "",
-        users: int | None = None,
-        date: str = "",
-        seconds: float | None = None,
+        self, path: str | Path, *, objective: str = "average", seconds: float | None = None, **about: Any
     ) -> Path:
         """Write one HTML page on this mechanism that needs no network, as `Solution.report`; return its path.
 
-        `objective` is what it is held against: average, worst-case or worst-query; the others as there.
+        `objective` is what it is held against: average, worst-case or worst-query. The others, title, question, users
+        and date, are `about` the page, as there.
 
         Raises:
             ValueError: without matplotlib, for a path that cannot be written, an unknown objective, or users that are
                 no whole number from 1 to 10^15.
         """
-        about = {"title": title, "question": question, "users": users, "date": date}
         return show("report_saved", path, self, objective=objective, seconds=seconds, **about)
 
 
@@ -377,7 +367,7 @@ def _mechanism(bundle: Mapping[str, Any]) -> Mechanism:
     numerator, denominator = map(int, bundle["epsilon"])
     prior = prior_of(bundle["prior"], workload.domain_size)
     utility, memo = utility_of(bundle["utility"]), bundle.get("memo")
-    memo = None if memo is None else Memo.read(table, memo)
+    memo = None if memo is None else Memo(cast("Levels", table), memo["epsilon"]["any"], memo["low"])
     steps = tuple(bundle.get("steps", ()))
     found = Mechanism(table, Fraction(numerator, denominator), workload, name, utility, prior, memo, steps)
     if found.identifier != bundle["sha256"]:

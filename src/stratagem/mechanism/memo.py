@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -13,8 +12,7 @@ from stratagem.math.number import integer, upper
 from stratagem.math.privacy import check
 from stratagem.mechanism.client import PROMISED, SCALE, exp_below, kept, repeated, samplers
 from stratagem.mechanism.rounding import budget, decimal_text, lower_level
-from stratagem.mechanism.table import ColumnTable, Table, TwoLevelTable
-from stratagem.mechanism.translation_table import TranslationTable
+from stratagem.mechanism.table import Levels, Table
 
 LARGEST = 36.0
 """Largest permanent epsilon: two levels of a table differ by a factor of 2^52 at most."""
@@ -41,7 +39,7 @@ class Memo:
 
     __repr__ = brief
 
-    table: Table
+    table: Levels
     """The probabilities of a single report."""
     permanent: str
     """Epsilon of the permanent report, as a decimal text."""
@@ -51,7 +49,7 @@ class Memo:
     @staticmethod
     def of(table: Table, epsilon: float) -> Memo:
         """Return the memo whose permanent reports have this epsilon."""
-        if isinstance(table, ColumnTable):
+        if not isinstance(table, Levels):
             raise ValueError(
                 "the mechanism states every probability by itself, rounded, but repeated reports need rows of exactly "
                 "two: find another from its queries and both epsilons"
@@ -61,16 +59,15 @@ class Memo:
                 f"the permanent epsilon is {epsilon:g}, but at most {LARGEST:g} can be kept: give a smaller one"
             )
         low, single = lower_level_of(epsilon), table.strategy.epsilon
-        if not (low < table.data()["low"] and float(epsilon) > single * (1 + LEAST)):
+        if not (low < table.low and float(epsilon) > single * (1 + LEAST)):
             raise ValueError(
                 f"the permanent epsilon is {epsilon:g}, but one report alone has {single:g}: give a larger one"
             )
         return Memo(table, decimal_text(epsilon), low)
 
     @property
-    def permanent_table(self) -> Table:
+    def permanent_table(self) -> Levels:
         """The probabilities of the permanent report."""
-        assert isinstance(self.table, TwoLevelTable | TranslationTable)
         return replace(self.table, low=self.low)
 
     @cached_property
@@ -101,11 +98,6 @@ class Memo:
         texts = {key: f"{math.ceil(value * 1e6 + 1e-3) / 1e6:.6f}" for key, value in stated.items()}
         texts = {key: text if float(text) < most else self.permanent for key, text in texts.items()}
         return {"low": self.low, "epsilon": texts | {"any": self.permanent}}
-
-    @staticmethod
-    def read(table: Table, data: Mapping[str, Any]) -> Memo:
-        """Return the memo of a checked bundle."""
-        return Memo(table, data["epsilon"]["any"], data["low"])
 
     def __str__(self) -> str:
         """Return what is promised about one person, and what is not."""

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import singledispatch
 
 import numpy as np
 
-from stratagem.estimators import estimator
+from stratagem.estimators import Estimator
+from stratagem.estimators.dense import Dense
 from stratagem.mechanism.client import HIGH, LIMIT, MOST, MOST_BITS, PARTS, SCALE, WEIGHT_BITS, exp_below
-from stratagem.mechanism.table import ColumnTable, Exact, Table, TwoLevelTable, coverage
-from stratagem.mechanism.translation_table import TranslationTable
+from stratagem.mechanism.table import ColumnTable, Exact, Table, TranslationTable, TwoLevelTable, coverage
 from stratagem.strategies import MatrixStrategy, Strategy, TranslationStrategy, TwoLevelStrategy
 from stratagem.strategies.two_level import pack, two_levels
 from stratagem.workloads import Workload
@@ -43,30 +43,32 @@ def decimal_text(epsilon: float) -> str:
 
 
 def nearest_table(
-    strategy: Exact, epsilon: Fraction, workload: Workload, prior: np.ndarray | None
-) -> tuple[Table, float]:
-    """Return a table of whole numbers for the strategy, and the largest share that it adds to an answer's variance.
+    strategy: Exact, epsilon: Fraction, workload: Workload, through: Callable[[Exact], Estimator]
+) -> tuple[Table, dict[str, str]]:
+    """Return a table of whole numbers for the strategy, and its utility `through` the estimators of both.
 
-    The first form that adds at most 1e-6 is taken, otherwise the one that adds least. Of two-level rows, which are a
-    shorter text than a matrix, 1e-4 is accepted.
+    The first form that adds at most 1e-6 to an answer's variance is taken, otherwise the one that adds least. Of
+    two-level rows, which are a shorter text than a matrix, 1e-4 is accepted.
 
     Raises:
         ValueError: as `rounded`, if nothing holds the strategy.
     """
-    found: list[tuple[Table, float]] = []
-    refusal = ValueError()
+    before, found, refusal = through(strategy), list[tuple[float, Table, Estimator]](), ValueError()
     for form, bits, enough in _forms(strategy):
         try:
             table = rounded(form, epsilon, bits)
-            found.append((table, risen(workload, strategy, table.strategy, prior)))
+            after = through(table.strategy)
+            found.append((risen(workload, before, after), table, after))
         except ValueError as error:  # too coarse to hold the strategy
             refusal = error
             continue
-        if found[-1][1] <= enough:
-            return found[-1]
+        if found[-1][0] <= enough:
+            found = found[-1:]
+            break
     if not found:
         raise refusal
-    return min(found, key=lambda one: one[1])
+    rise, table, after = min(found, key=lambda one: one[0])
+    return table, stated_utility(workload, before, after, rise)
 
 
 def _forms(strategy: Exact) -> Iterator[tuple[Exact, int, float]]:
@@ -84,40 +86,35 @@ def _forms(strategy: Exact) -> Iterator[tuple[Exact, int, float]]:
         yield strategy.dense(), MOST_BITS, LOSS
 
 
-def stated_utility(
-    workload: Workload, strategy: Exact, table: Table, prior: np.ndarray | None, rise: float
-) -> dict[str, str]:
-    """Return L(Q) of the table, the same of the strategy, and the relative loss, as decimal texts.
+def stated_utility(workload: Workload, before: Estimator, after: Estimator, rise: float) -> dict[str, str]:
+    """Return L(Q) after rounding, the same before, and the relative loss, as decimal texts.
 
     The loss is `rise`, the largest share that rounding added to an answer's variance, where that is above 1e-4.
     """
-    after, before = (estimator(one, prior).objective(workload) for one in (table.strategy, strategy))
-    loss = rise if rise > DEARER else after / before - 1 if before else 0.0
-    return {"objective": repr(after), "unrounded": repr(before), "loss": f"{loss:.3e}"}
+    new, old = after.objective(workload), before.objective(workload)
+    loss = rise if rise > DEARER else new / old - 1 if old else 0.0
+    return {"objective": repr(new), "unrounded": repr(old), "loss": f"{loss:.3e}"}
 
 
-def risen(workload: Workload, before: Exact, after: Exact, prior: np.ndarray | None) -> float:
+def risen(workload: Workload, before: Estimator, after: Estimator) -> float:
     """Return the largest share by which another strategy raises what a user adds to the variance of an answer.
 
-    The user is drawn from the prior. Of very many queries, and of translates, it is the share of their total. L(Q)
-    also holds the squared means of the queries, beside which a rise may be nothing. Variances count as at least
-    `NEGLIGIBLE`; 0 where all answers are exact.
+    The user is drawn from the prior of the estimators. Of very many queries, and of translates, it is the share of
+    their total. L(Q) also holds the squared means of the queries, beside which a rise may be nothing. Variances count
+    as at least `NEGLIGIBLE`; 0 where all answers are exact.
 
     Example:
         >>> import stratagem as st
         >>> strategies = (st.published.randomised_response(3, epsilon) for epsilon in (1.0, 0.9))
-        >>> round(risen(st.histogram(3), *strategies, None), 3)
+        >>> round(risen(st.histogram(3), *map(estimator, strategies)), 3)
         0.274
     """
-    n = workload.domain_size
-    if isinstance(before, Strategy) and workload.queries * n <= EACH:
-        old, new = (estimator(one, prior).variances(workload) for one in (before, after))
+    if isinstance(before, Dense) and workload.queries * workload.domain_size <= EACH:
+        old, new = before.variances(workload), after.variances(workload)
         spans = np.ptp(workload.matrix(), axis=1)
         old = np.maximum(old, NEGLIGIBLE * np.square(spans)) * (spans > 0)  # multiples of the total are known
     else:
-        old, new = (
-            np.array([estimator(one, prior).accuracy(workload).average_variance]) for one in (before, after)
-        )
+        old, new = (np.array([one.accuracy(workload).average_variance]) for one in (before, after))
     known = old > 0
     return float((new[known] / old[known] - 1).max()) if known.any() else 0.0
 

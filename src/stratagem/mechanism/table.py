@@ -15,7 +15,15 @@ import numpy as np
 
 from stratagem.math.privacy import check_prior
 from stratagem.mechanism.client import HIGH, WEIGHT_BITS, exact_bytes
-from stratagem.strategies import MatrixStrategy, Strategy, TranslationStrategy, TwoLevelStrategy
+from stratagem.strategies import (
+    JuntaStrategy,
+    MatrixStrategy,
+    OrbitStrategy,
+    Pattern,
+    Strategy,
+    TranslationStrategy,
+    TwoLevelStrategy,
+)
 from stratagem.strategies.strategy import check_values
 from stratagem.workloads import Workload
 from stratagem.workloads.serial import from_data
@@ -72,10 +80,8 @@ class Table(ABC):
 
     kind: ClassVar[str]
 
-    @property
-    @abstractmethod
-    def strategy(self) -> Exact:
-        """The strategy with the same probabilities in double precision, for estimates and variances."""
+    strategy: Any
+    """The strategy with the same probabilities in double precision, for estimates and variances: `Exact`."""
 
     @abstractmethod
     def data(self) -> dict[str, Any]:
@@ -118,13 +124,9 @@ class TwoLevelTable(Table):
     """Number n of user types."""
     low: int
 
-    @property
-    def strategy(self) -> Strategy:
-        """Return Q with theta = weights low/total and E = 2^52/low."""
-        return self._strategy
-
     @cached_property
-    def _strategy(self) -> TwoLevelStrategy:
+    def strategy(self) -> TwoLevelStrategy:
+        """Q with theta = weights low/total and E = 2^52/low."""
         covered = int(coverage(self.patterns, self.weights, self.size)[0])
         total = (self.low << WEIGHT_BITS) + (HIGH - self.low) * covered
         return TwoLevelStrategy(self.patterns, self.weights * (self.low / total), self.size, HIGH / self.low)
@@ -153,7 +155,7 @@ class TwoLevelTable(Table):
     def randomise(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Draw rows from an alias table, again after each rejection; the strategy draws if rejections are frequent."""
         cells = check_values(values, self.size)
-        strategy = self._strategy
+        strategy = self.strategy
         if strategy.theta.sum() * strategy.ratio > MOST_ROUNDS:
             return strategy.randomise(cells, rng)
         outputs = np.empty(len(cells), dtype=np.int64)
@@ -192,12 +194,8 @@ class ColumnTable(Table):
     """Whole numbers (m x n), int64; every column sums to 2^bits."""
     bits: int
 
-    @property
-    def strategy(self) -> Strategy:
-        return self._strategy
-
     @cached_property
-    def _strategy(self) -> Strategy:
+    def strategy(self) -> MatrixStrategy:
         return MatrixStrategy(self.entries / 2.0**self.bits)
 
     def data(self) -> dict[str, Any]:
@@ -229,6 +227,90 @@ class ColumnTable(Table):
             points = rng.integers(0, 1 << self.bits, len(users), dtype=np.int64)
             outputs[users] = np.searchsorted(np.cumsum(self.entries[:, u]), points, side="right")
         return outputs
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class TranslationTable(Table):
+    """A translate of pattern b, placed somehow, has weights[b] units of 2^52 if it holds the user type, else of low.
+
+    The units of a pattern are shared by its multiples, placements and translates. A user type lies in |T_b| of the
+    translates by each multiple and placement, so that every column sums to
+    sum_b weights[b] (|T_b| 2^52 + (cells_b - |T_b|) low)/cells_b.
+    """
+
+    kind: ClassVar[str] = "translates"
+
+    sizes: tuple[int, ...]
+    """Attribute sizes a1, ..., ad."""
+    cycles: tuple[int, ...]
+    """Lengths of the cycles that the attributes lie on, or of the one that the cells lie on."""
+    groups: tuple[tuple[int, ...], ...]
+    """Partition of the numbers of the cycles into groups, each in rising order."""
+    patterns: tuple[Pattern, ...]
+    weights: tuple[int, ...]
+    """Weights of the patterns before rejection: whole numbers (B,) of at least 1, with sum 2^32."""
+    low: int
+
+    @cached_property
+    def strategy(self) -> TranslationStrategy:
+        """The strategy that clients follow: E = 2^52/low, and w of the patterns that are kept."""
+        share = np.array([pattern.size / pattern.cells for pattern in self.patterns])
+        kept = np.array(self.weights) * (self.low + (HIGH - self.low) * share)
+        w, ratio = kept / kept.sum(), HIGH / self.low
+        everywhere = tuple(range(len(self.cycles)))
+        whole = all(pattern.axes == everywhere for pattern in self.patterns)
+        if whole and self.groups == tuple((i,) for i in everywhere):
+            return OrbitStrategy(self.sizes, self.cycles, self.patterns, w, ratio)
+        if self.cycles != self.sizes:
+            raise ValueError(
+                "the table places patterns on attributes with fewer values than their cycles have points, which "
+                "only patterns over all attributes may: use the file that stratagem wrote, unchanged"
+            )
+        return JuntaStrategy(self.sizes, self.groups, self.patterns, w, ratio)
+
+    def data(self) -> dict[str, Any]:
+        """Return cycle and group of every attribute, and axes, weight and bits of every pattern."""
+        group = {i: number for number, members in enumerate(self.groups) for i in members}
+        return {
+            "kind": self.kind,
+            "outputs": self.strategy.outputs,
+            "cycles": list(self.cycles),
+            "groups": [group[i] for i in range(len(group))],
+            "patterns": [
+                {"axes": list(pattern.axes), "weight": weight, "bits": encode(pattern.packed, "u1")}
+                | ({"multiples": pattern.multiples, "root": pattern.root} if pattern.multiples > 1 else {})
+                for weight, pattern in zip(self.weights, self.patterns, strict=True)
+            ],
+            "low": self.low,
+        }
+
+    @staticmethod
+    def of(data: Mapping[str, Any], sizes: tuple[int, ...]) -> TranslationTable:
+        members: list[list[int]] = [[] for _ in range(max(data["groups"]) + 1)]
+        for i, group in enumerate(data["groups"]):
+            members[group].append(i)
+        patterns = [
+            Pattern(
+                tuple(entry["axes"]),
+                tuple(data["cycles"][members[group][0]] for group in entry["axes"]),
+                decode(entry["bits"], "u1"),
+                entry.get("multiples", 1),
+                entry.get("root", 1),
+            )
+            for entry in data["patterns"]
+        ]
+        weights = tuple(entry["weight"] for entry in data["patterns"])
+        return TranslationTable(
+            sizes, tuple(data["cycles"]), tuple(map(tuple, members)), tuple(patterns), weights, data["low"]
+        )
+
+    def randomise(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        return self.strategy.randomise(values, rng)
+
+
+Levels = TwoLevelTable | TranslationTable
+"""The tables whose rows have two levels, of which `low` is the lower."""
 
 
 def coverage(patterns: np.ndarray, weights: np.ndarray, n: int) -> np.ndarray:

@@ -65,7 +65,9 @@ def page_files(
 
 def _front(name: str, question: str = "", submit: str = "") -> bytes:
     """Return the first file of a page with its question and address."""
-    return render(f"mechanism/web/{name}", question=question, submit=submit, origin=_origin(submit)).encode()
+    found = ADDRESS.fullmatch(submit)  # a relative address has no origin
+    origin = found[1] if found else ""
+    return render(f"mechanism/web/{name}", question=question, submit=submit, origin=origin).encode()
 
 
 def write_web_client(
@@ -100,12 +102,6 @@ def check_submit(submit: str) -> str:
             "http://localhost:8000/reports to try it out"
         )
     return submit
-
-
-def _origin(submit: str) -> str:
-    """Return the origin of an absolute address, empty for a relative one."""
-    found = ADDRESS.fullmatch(submit)
-    return found[1] if found else ""
 
 
 def shipped(name: str) -> bytes:

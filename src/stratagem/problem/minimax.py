@@ -282,6 +282,7 @@ class WorstQuery(Minimax):
     """max_i Var_i, the variance per user of the worst answered query, the user drawn from the prior."""
 
     kind: ClassVar[str] = "worst-query"
+    single: ClassVar[bool] = True
 
     @cached_property
     def rows(self) -> np.ndarray:

@@ -49,6 +49,8 @@ class Problem(ABC):
 
     kind: ClassVar[str]
     """Name of the objective."""
+    single: ClassVar[bool] = False
+    """Whether it is the variance of one answer, the least accurate, and no total over the queries."""
 
     workload: Workload
     epsilon: float

@@ -7,6 +7,7 @@ from stratagem.solvers.few_queries import FewQueries
 from stratagem.solvers.gradient.projected_gradient import ProjectedGradient
 from stratagem.solvers.junta.junta import Junta
 from stratagem.solvers.orbit.orbit import Orbit
+from stratagem.solvers.parts import Parts
 from stratagem.solvers.solver import Algorithm, Callback, Choice, Limits, Search, Solver, Status, Step, search
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "Junta",
     "Limits",
     "Orbit",
+    "Parts",
     "Problem",
     "ProjectedGradient",
     "Search",

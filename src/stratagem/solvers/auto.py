@@ -19,6 +19,7 @@ from stratagem.solvers.junta.signature_choice import searchable
 from stratagem.solvers.orbit.flat import is_exact
 from stratagem.solvers.orbit.orbit import LARGEST, Orbit
 from stratagem.solvers.orbit.target import is_prefix
+from stratagem.solvers.parts import Parts, is_survey
 from stratagem.solvers.solver import Choice, Limits, Solver, check_limits, check_whole
 from stratagem.workloads.combined import unweighted
 from stratagem.workloads.merged import is_table_of_all
@@ -60,7 +61,8 @@ FEWEST = 4
 class Auto(Solver):
     """The choice of a solver and its size by the workload, the domain, the outputs and the time.
 
-    `FewQueries` solves one to five queries as a linear programme. On larger domains the symmetry of the
+    `FewQueries` solves one to five queries as a linear programme. `Parts` solves queries about several tables of
+    attributes, as surveys have them, table by table. On larger domains the symmetry of the
     workload decides. `Junta` is chosen where the queries only compare values for equality, and beyond 4,096
     user types for tables with ranges and prefixes. `Orbit` is chosen for ranges and histograms of one
     attribute or of one large table, and for prefixes of more than 1,024 values or where time is short.
@@ -84,6 +86,8 @@ class Auto(Solver):
     """Seconds after which the search stops and returns the best strategy so far; half an hour by default."""
     gap: float = 0.0
     """Stop as soon as objective / lower bound - 1 is at most this."""
+    parted: bool = True
+    """Whether queries about several tables may be solved by `Parts`, one of them at random."""
 
     def __post_init__(self) -> None:
         """Check the parameters."""
@@ -104,7 +108,16 @@ class Auto(Solver):
             gap = {"gap": self.gap} if self.gap else {}
             return Choice(FewQueries(**gap), "few queries, whose optimal randomiser is a linear programme")
         free = self.outputs is None and problem.prior is None
+        n = problem.workload.domain_size
+        if self.parted and free and problem.plain and n > EXHAUSTIVE and is_survey(problem.workload):
+            parts = Parts(replace(self, parted=False), self.seed, self.max_seconds or LONGEST, self.gap)
+            return Choice(parts, "the queries are about several tables, of which each report tells about one")
         return (free and self._symmetric(problem)) or self.dense(problem)
+
+    def together(self, problem: Problem) -> Choice | None:
+        """Return the solver for all tables together, in place of parts; None where the domain is too large."""
+        whole = replace(self, parted=False)
+        return whole._symmetric(problem) if problem.workload.domain_size > DENSE else whole.select(problem)
 
     def dense(self, problem: Problem) -> Choice:
         """Return the certified solver in the size that fits, whatever the symmetry of the workload.

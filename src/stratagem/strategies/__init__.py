@@ -11,12 +11,13 @@ from stratagem.strategies.strategy import MatrixStrategy, Randomiser, Strategy
 from stratagem.strategies.stratified_protocol import Partition, StratifiedProtocol
 from stratagem.strategies.subset_protocol import SubsetSelection
 from stratagem.strategies.support_oracle import SupportOracle
+from stratagem.strategies.survey import SplitStrategy, SurveyPart, SurveyStrategy
 from stratagem.strategies.table_sampling import TableSampling
 from stratagem.strategies.translation import OrbitStrategy, TranslationStrategy
 from stratagem.strategies.two_level import TwoLevelStrategy
 from stratagem.strategies.unary_protocol import UnaryEncoding
 
-Runnable = Strategy | LinearProtocol | TranslationStrategy
+Runnable = Strategy | LinearProtocol | TranslationStrategy | SurveyStrategy
 """What a user can run: all randomisers but table sampling, whose reports are too many for a client."""
 
 __all__ = [
@@ -39,10 +40,13 @@ __all__ = [
     "Randomiser",
     "Runnable",
     "Spherical",
+    "SplitStrategy",
     "Strategy",
     "StratifiedProtocol",
     "SubsetSelection",
     "SupportOracle",
+    "SurveyPart",
+    "SurveyStrategy",
     "TableSampling",
     "TranslationStrategy",
     "TwoEnds",

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from stratagem.math.number import integer, upper, users_text
 from stratagem.math.privacy import posterior, surest
+from stratagem.mechanism.memo import Memo
 from stratagem.strategies import Randomiser
-
-if TYPE_CHECKING:
-    from stratagem.mechanism.memo import Memo
 
 
 @dataclass(frozen=True)

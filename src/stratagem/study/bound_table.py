@@ -7,27 +7,24 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from stratagem.bounds import Bound, Bounds
 from stratagem.bounds.proof import NONNEGATIVE
-from stratagem.io.screen import brief, show
+from stratagem.io.screen import Plotted, brief
 from stratagem.io.table import Recorded, Table
 from stratagem.math.deadline import deadline, granted, within
 from stratagem.math.number import array, number_text, ratio, real
 from stratagem.math.privacy import check
-from stratagem.problem import Average, WarmStart, problem_of
+from stratagem.mechanism.export.certificate_file import Certificate, certified
+from stratagem.problem import Average, Problem, WarmStart, problem_of
+from stratagem.solvers import Callback, Solver
+from stratagem.study.preset import limited, solver_of
 from stratagem.workloads import DomainLike, Workload
 from stratagem.workloads.given import WorkloadLike, workload_of
-
-if TYPE_CHECKING:
-    import numpy as np
-    from matplotlib.figure import Figure
-
-    from stratagem.mechanism.export.certificate_file import Certificate
-    from stratagem.solvers import Callback, Solver
 
 EPSILON, DOMAIN = "epsilon", "domain size"
 FOUND = "strategy found"
@@ -39,12 +36,17 @@ TIGHT = 1e-3
 def along(
     workload: WorkloadLike | Sequence[WorkloadLike],
     epsilon: float | Iterable[float],
-    domain: DomainLike | None = None,
-) -> tuple[str, list[tuple[Workload, float]]]:
-    """Return the name of the axis, and the workload and budget at every place on it."""
+    objective: str,
+    prior: ArrayLike | None,
+    domain: DomainLike | None,
+) -> tuple[str, list[Problem]]:
+    """Return the name of the axis, and the problem at every place on it, under the prior."""
     listed, many = _are_listed(workload), are_listed(epsilon)
     given: list[Any] = _several(workload, "workloads") if listed else [workload]
-    workloads = [_workload(one, domain) for one in given]
+    for one in given:
+        if not _is_made(one) and array(one).ndim == 0:
+            raise ValueError(f"{one!r} was given among the workloads: give workloads such as st.prefix(8)")
+    workloads = [workload_of(one, domain) for one in given]
     asked: list[Any] = _several(epsilon, "budgets") if many else [epsilon]
     budgets = [check(one) for one in asked]
     if listed == many:
@@ -52,32 +54,27 @@ def along(
             f"{len(workloads)} workloads and {len(budgets)} budgets were given, but a sweep goes along one of "
             "them: give several of one and one of the other"
         )
-    return DOMAIN if listed else EPSILON, list(product(workloads, budgets))
+    places = product(workloads, budgets)
+    return DOMAIN if listed else EPSILON, [problem_of(W, budget, objective, prior) for W, budget in places]
 
 
 def are_listed(epsilon: object) -> bool:
     """Return whether several budgets were given, in a list, rather than one number or a text, which is none."""
-    return (
-        isinstance(epsilon, Iterable) and not isinstance(epsilon, str | bytes) and math.isnan(real(epsilon))
-    )
+    return np.iterable(epsilon) and not isinstance(epsilon, str | bytes) and math.isnan(real(epsilon))
 
 
 def _are_listed(given: object) -> bool:
     """Return whether workloads were given in a list, rather than one: a name, or a matrix, whose rows are numbers."""
-    one = isinstance(given, Workload | str | Path) or array(given).ndim == 2  # type: ignore[arg-type]
-    return isinstance(given, Iterable) and not one
+    return np.iterable(given) and not _is_made(given) and array(given).ndim != 2  # type: ignore[arg-type]
 
 
-def _workload(given: WorkloadLike, domain: DomainLike | None) -> Workload:
-    """Return one workload of several, which numbers alone are not."""
-    if not isinstance(given, Workload | str | Path) and array(given).ndim == 0:
-        raise ValueError(f"{given!r} was given among the workloads: give workloads such as st.prefix(8)")
-    return workload_of(given, domain)
+def _is_made(given: object) -> bool:
+    return isinstance(given, Workload | str | Path)
 
 
-def place(axis: str, workload: Workload, epsilon: float) -> float:
-    """Return the value on the axis for a workload and a budget: its epsilon or its domain size."""
-    return epsilon if axis == EPSILON else workload.domain_size
+def place(axis: str, problem: Problem) -> float:
+    """Return the value of a problem on the axis: its epsilon or its domain size."""
+    return problem.epsilon if axis == EPSILON else problem.workload.domain_size
 
 
 def _several(given: Any, what: str) -> list[Any]:
@@ -92,8 +89,7 @@ def _several(given: Any, what: str) -> list[Any]:
 class BoundPoint:
     """The bounds for one workload and budget."""
 
-    workload: Workload
-    epsilon: float
+    problem: Problem
     bounds: Bounds
     objective: float | None = None
     """Objective of the strategy found; None if no strategy was searched for."""
@@ -103,25 +99,22 @@ class BoundPoint:
         """The objective of the strategy found under the name `FOUND`; empty if no strategy was searched for."""
         return {} if self.objective is None else {FOUND: self.objective}
 
-    def proved(
-        self, prior: np.ndarray | None, enough: float, seconds: float
-    ) -> tuple[BoundPoint, Certificate]:
+    def proved(self, enough: float, seconds: float) -> tuple[BoundPoint, Certificate]:
         """Return the certificate of the nonnegative bound, and the bounds with it.
 
         Its search ends where the bound is `enough`, or after so many seconds.
         """
-        from stratagem.mechanism.export.certificate_file import certified
-
-        found = certified(self.workload, self.epsilon, prior, enough, seconds)
+        found = certified(self.problem, enough, seconds)
         more = Bound.of(NONNEGATIVE, found.value - self.bounds.offset, found.proof)
         return replace(self, bounds=self.bounds.having(*more)), found
 
 
 @dataclass(frozen=True)
-class BoundSweep(Recorded):
+class BoundSweep(Recorded, Plotted):
     """Lower bounds on the same queries, for each budget or each domain."""
 
     __repr__ = brief
+    figure: ClassVar[str] = "plot_bounds"
 
     axis: str
     """What changes from one place to the next: epsilon or domain size."""
@@ -132,7 +125,7 @@ class BoundSweep(Recorded):
     @property
     def places(self) -> tuple[float, ...]:
         """The value on the axis of every point."""
-        return tuple(place(self.axis, one.workload, one.epsilon) for one in self.points)
+        return tuple(place(self.axis, one.problem) for one in self.points)
 
     def ratios(self) -> dict[str, list[float | None]]:
         """Return each bound divided by the best bound of the same place, by name; None where it was not computed.
@@ -158,9 +151,9 @@ class BoundSweep(Recorded):
         """Return every place as named values: where it is, every bound, the best and the objective found."""
         return [
             {
-                "domain": str(one.workload.domain),
-                "domain_size": one.workload.domain_size,
-                "epsilon": one.epsilon,
+                "domain": str(one.problem.workload.domain),
+                "domain_size": one.problem.workload.domain_size,
+                "epsilon": one.problem.epsilon,
                 **one.bounds.record(),
                 "best_name": one.bounds.name,
                 **({} if one.objective is None else {"objective": one.objective}),
@@ -179,16 +172,6 @@ class BoundSweep(Recorded):
     def __str__(self) -> str:
         """Lay the ratios out as an aligned table, the best bounds below."""
         return str(self.table())
-
-    def plot(self, path: str | Path | None = None, width: float | None = None) -> Figure:
-        """Draw every bound over the best one; write an .svg, .png or .pdf if a path is given.
-
-        `width` in inches, that of the style by default.
-
-        Raises:
-            ValueError: without matplotlib, or for a path or width that cannot be used.
-        """
-        return show("plot_bounds", self, path, width)
 
 
 def bound_sweep(
@@ -219,57 +202,40 @@ def bound_sweep(
         >>> [round(ratio, 2) for ratio in line.ratios()["svd"]]
         [0.09, 0.22, 0.25]
     """
-    (axis, places), done, ended = along(workload, epsilon, domain), [], False
+    axis, places = along(workload, epsilon, objective, prior, domain)
+    done, ended = list[BoundPoint](), False
     with within(granted(seconds)) as time, time.ended_by_hand():
         if solver is None:
-            _bound(places, done, objective, prior, tight=seconds is not None)
+            _bound(places, done, tight=seconds is not None)
         else:
-            for (W, budget), share in time.shares(places):
-                with within(share):
-                    point, ended = _solved(W, budget, solver, on_step, objective, prior)
-                done.append(point)
-                if ended or time.stopped:
-                    break
+            ended = _search(places, done, solver_of(solver), on_step)
     if not done:
         raise KeyboardInterrupt
     return BoundSweep(axis, tuple(done), len(done) == len(places) and not (ended or time.stopped))
 
 
-def _solved(
-    workload: Workload,
-    epsilon: float,
-    solver: Solver | str,
-    on_step: Callback | None,
-    objective: str,
-    prior: ArrayLike | None,
-) -> tuple[BoundPoint, bool]:
-    """Return the bounds with the objective of the strategy found, and whether the user stopped the search."""
-    from stratagem.study.optimisation import (  # compiled code, which bounds do not need
-        ENDED_BY_HAND,
-        optimise,
-    )
-    from stratagem.study.preset import limited
+def _search(
+    problems: list[Problem], done: list[BoundPoint], solver: Solver, on_step: Callback | None
+) -> bool:
+    """Append the bounds of all places with the strategy found there, and return whether that was ended by hand."""
+    from stratagem.study.optimisation import ENDED_BY_HAND, solved  # compiled code, which bounds do not need
 
-    solver = limited(solver, deadline().left)
-    found = optimise(workload, epsilon, solver, on_step, objective=objective, prior=prior)
-    return BoundPoint(workload, epsilon, found.bounds, found.objective), found.status in ENDED_BY_HAND
+    for problem, share in (time := deadline()).shares(problems):
+        with within(share):
+            found = solved(problem, limited(solver, deadline().left), on_step)
+        done.append(BoundPoint(problem, found.bounds, found.objective))
+        if found.status in ENDED_BY_HAND or time.stopped:
+            return True
+    return False
 
 
-def _bound(
-    places: list[tuple[Workload, float]],
-    done: list[BoundPoint],
-    objective: str,
-    prior: ArrayLike | None,
-    *,
-    tight: bool,
-) -> None:
+def _bound(problems: list[Problem], done: list[BoundPoint], *, tight: bool) -> None:
     """Append the bounds of all places as long as there is time, and then tighten one after the other."""
-    problems = [problem_of(W, budget, objective, prior) for W, budget in places]
-    for problem, (W, budget) in zip(problems, places, strict=True):
+    for problem in problems:
         if done and deadline().over:
             return
-        done.append(BoundPoint(W, budget, problem.bounds))
-    for place, share in deadline().shares(range(len(places) if tight else 0)):
+        done.append(BoundPoint(problem, problem.bounds))
+    for place, share in deadline().shares(range(len(problems) if tight else 0)):
         if "exact" not in (bounds := problems[place].bounds):
             tighter = problems[place].tightened(bounds, WarmStart(), TIGHT, share)
             done[place] = replace(done[place], bounds=tighter)

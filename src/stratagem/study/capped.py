@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from stratagem.bounds.limited import limited_bound
 from stratagem.math.deadline import deadline, within
 from stratagem.math.number import above_minimum, upper, users_text
 from stratagem.math.privacy import best_guess
+from stratagem.mechanism.mechanism import Mechanism
 from stratagem.problem import Problem
 from stratagem.solvers.capped import ROUNDS, search_capped
 from stratagem.solvers.series import Candidate, valued
@@ -20,9 +21,6 @@ from stratagem.strategies import MatrixStrategy, Strategy, TranslationStrategy
 from stratagem.study.attacks import attack, percent
 from stratagem.study.constrained import Kind, SearchStart, Solve, constrained, in_whole_numbers, people
 from stratagem.study.solution import Solution
-
-if TYPE_CHECKING:
-    from stratagem.mechanism.mechanism import Mechanism
 
 LARGEST = 256
 """Largest number of user types for which a cap is designed for."""

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import ClassVar
 
 from numpy.typing import ArrayLike
 
 from stratagem.bounds import Bounds
 from stratagem.estimators import ERROR, Users, both_needed
-from stratagem.io.screen import brief, show
+from stratagem.io.screen import Plotted, brief
 from stratagem.io.table import Recorded, Table
 from stratagem.io.toml import nearest
 from stratagem.math.computing import on_one_core
@@ -22,7 +21,7 @@ from stratagem.problem import Average, Problem, problem_of, relative_gap
 from stratagem.published import BASELINES, Baseline
 from stratagem.solvers import Callback, Solver
 from stratagem.strategies import TranslationStrategy
-from stratagem.study.optimisation import ENDED_BY_HAND, optimise
+from stratagem.study.optimisation import ENDED_BY_HAND, solved
 from stratagem.study.preset import solver_of
 from stratagem.study.ranking import (
     OPTIMISED,
@@ -40,11 +39,7 @@ from stratagem.study.summary import OURS, bound_sentences, bound_table, less, pe
 from stratagem.workloads import DomainLike, Workload
 from stratagem.workloads.bibliography import SCOPE
 from stratagem.workloads.explicit import counts_users
-from stratagem.workloads.given import WorkloadLike, workload_of
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
+from stratagem.workloads.given import WorkloadLike
 
 ENDED = "The search was ended by hand: the optimised strategy is the best until then."
 """What is said of a comparison that was interrupted."""
@@ -67,13 +62,14 @@ SHOWN = 5
 
 
 @dataclass(frozen=True)
-class Comparison(Recorded):
+class Comparison(Recorded, Plotted):
     """Mechanisms on one workload and epsilon, least objective first, with the lower bounds on unbiased ones.
 
     On data they come with the error that is expected there, the least of it first.
     """
 
     __repr__ = brief
+    figure: ClassVar[str] = "plot_comparison"
 
     problem: Problem
     """The workload, the budget, the prior and the variance that was minimised."""
@@ -84,6 +80,8 @@ class Comparison(Recorded):
     normalised variance 0.01."""
     compared: Mapping[str, Solution | Contender] = field(repr=False)
     """The solution and the published mechanisms that the rows describe, by the name of the mechanism."""
+    found: Solution | None = field(default=None, repr=False)
+    """The strategy that was searched for; None where none was."""
     failed: tuple[str, ...] = ()
     """Names of the published mechanisms that are left out because double precision does not hold their numbers."""
     late: tuple[str, ...] = ()
@@ -112,10 +110,7 @@ class Comparison(Recorded):
 
     @staticmethod
     def _of(
-        problem: Problem,
-        bounds: Bounds,
-        published: Ranking,
-        found: Solution | None = None,
+        problem: Problem, bounds: Bounds, published: Ranking, found: Solution | None = None
     ) -> Comparison:
         compared: dict[str, Solution | Contender] = {one.mechanism: one for one in published}
         rows = [row_of(one.mechanism, one.parameters, one) for one in published]
@@ -125,7 +120,7 @@ class Comparison(Recorded):
             rows.append(row_of(OPTIMISED, found.solver + ended, found))
         fewest = problem.least(bounds) / (problem.workload.queries * ALPHA)
         left_out = published.failed, published.late, published.partial
-        return Comparison(problem, ranked(rows), bounds, fewest, compared, *left_out)
+        return Comparison(problem, ranked(rows), bounds, fewest, compared, found, *left_out)
 
     @property
     def workload(self) -> Workload:
@@ -221,17 +216,14 @@ class Comparison(Recorded):
     def parts(self, shown: int = SHOWN) -> list[str | Table]:
         """Return what is said first: people to ask, on data the error, beside the best `shown` mechanisms."""
         published = {name: one for name, one in self.compared.items() if name != OPTIMISED}
-        ours = self.compared.get(OPTIMISED)
         if self.users is not None:
             return ["\n".join(self._errors()), self.objectives().without("parameters").best(shown + 1)]
-        if ours is None and not published:
-            return [bound_sentences(self.problem, self.bounds)]
-        name, ended = OURS, ""
+        name, ours, ended = OURS, self.found, "" if self.found is None else self.found.ending
         if ours is None:
+            if not published:
+                return [bound_sentences(self.problem, self.bounds)]
             name = min(published, key=lambda name: people_needed(published[name]))
             ours = published.pop(name)
-        elif isinstance(ours, Solution):
-            ended = ours.ending
         said = summary(self.problem, self.bounds, ours, published, name, shown)
         return [*said, "\n".join(filter(None, (ended, late_sentence(self.late, self.partial))))]
 
@@ -278,7 +270,7 @@ class Comparison(Recorded):
     @property
     def interrupted(self) -> bool:
         """Whether the search for the optimised strategy was ended by hand."""
-        return isinstance(found := self.compared.get(OPTIMISED), Solution) and found.status in ENDED_BY_HAND
+        return self.found is not None and self.found.status in ENDED_BY_HAND
 
     def footer(self) -> str:
         """Return the bounds in one line, the best of them marked; on data the least error there."""
@@ -310,16 +302,6 @@ class Comparison(Recorded):
         sentences = (f"epsilon {self.epsilon:g}", self.footer(), self.late_sentence)
         return self.table().html("; ".join(filter(None, sentences)))
 
-    def plot(self, path: str | Path | None = None, width: float | None = None) -> Figure:
-        """Draw the objectives, on data the errors, over the best bound; write an .svg, .png or .pdf file.
-
-        `width` in inches, that of the style by default.
-
-        Raises:
-            ValueError: without matplotlib, or for a path or width that cannot be used.
-        """
-        return show("plot_comparison", self, path, width)
-
 
 def compare(
     workload: WorkloadLike,
@@ -350,11 +332,13 @@ def compare(
         >>> comparison.rows[0].mechanism
         'optimised'
     """
-    workload, solver = workload_of(workload, domain), solver_of(solver, gap=gap, seconds=seconds)
-    with on_one_core(workload.domain_size), within(granted(seconds, solver.limits.max_seconds)) as time:
-        several = RANKED < workload.domain_size <= COMPARED
+    chosen = solver_of(solver, gap=gap, seconds=seconds)
+    asked = problem_of(workload, epsilon, objective, prior, domain)
+    n = asked.workload.domain_size
+    with on_one_core(n), within(granted(seconds, chosen.limits.max_seconds)) as time:
+        several = RANKED < n <= COMPARED
         with within(time.until(FOUND) if several else time.left):
-            solution = optimise(workload, epsilon, solver, on_step, objective=objective, prior=prior)
+            solution = solved(asked, chosen, on_step)
         if several and isinstance(solution.strategy, TranslationStrategy):
             solution = replace(solution, baselines=_all_baselines(solution, time))
         if more := tuple(also):

@@ -13,13 +13,13 @@ from stratagem.io.table import Recorded, Table, save_records
 from stratagem.math.deadline import granted, within
 from stratagem.math.number import above_minimum, ratio, users_text
 from stratagem.math.privacy import check
-from stratagem.problem import Average, relative_gap
+from stratagem.problem import Average, problem_of, relative_gap
 from stratagem.solvers import Callback, Certified, Solver
 from stratagem.strategies import TwoLevelStrategy
 from stratagem.study.bound_table import along, are_listed, place
 from stratagem.study.comparison import NEEDED, OPTIMISED, PEOPLE, Comparison
-from stratagem.study.optimisation import ENDED_BY_HAND, optimise
-from stratagem.study.preset import limited
+from stratagem.study.optimisation import ENDED_BY_HAND, solved
+from stratagem.study.preset import limited, solver_of
 from stratagem.study.ranking import late_sentence
 from stratagem.study.row import ALPHA, Row
 from stratagem.study.solution import Solution
@@ -64,18 +64,18 @@ def path(
         raise ValueError("no epsilon was given: give at least one, for example [0.5, 1, 2]")
     if not isinstance(solver, Certified | None):
         raise ValueError(f"{type(solver).__name__} cannot start from other budgets: use st.Certified()")
-    solver, solved = solver or Certified(), dict[float, Solution]()
+    solver, found = solver or Certified(), dict[float, Solution]()
     with within(granted(seconds)) as time:
         rising = sorted(set(budgets))
         for place, epsilon in enumerate(rising):
-            last = next(reversed(solved.values()), None)
+            last = next(reversed(found.values()), None)
             if last is not None and isinstance(last.strategy, TwoLevelStrategy):
                 solver = replace(solver, start=last.strategy)
             with within(time.left / (len(rising) - place)):
-                solved[epsilon] = optimise(workload, epsilon, solver, on_step)
+                found[epsilon] = solved(problem_of(workload, epsilon), solver, on_step)
             if time.stopped:
                 raise KeyboardInterrupt
-    return tuple(solved[epsilon] for epsilon in budgets)
+    return tuple(found[epsilon] for epsilon in budgets)
 
 
 BOUND = "lower bound"
@@ -113,7 +113,7 @@ class Sweep(Recorded):
     @property
     def places(self) -> tuple[float, ...]:
         """The value on the axis of every comparison."""
-        return tuple(place(self.axis, one.workload, one.epsilon) for one in self.comparisons)
+        return tuple(place(self.axis, one.problem) for one in self.comparisons)
 
     def users_needed(self, *, least_accurate: bool = False) -> dict[str, list[int | None]]:
         """Return the users that every mechanism needs along the axis, None where it does not apply.
@@ -163,11 +163,8 @@ class Sweep(Recorded):
         """Return a line for every mechanism and bound at every place, as named values."""
         lines = []
         for one in self.comparisons:
-            where = {
-                "domain": str(one.workload.domain),
-                "domain_size": one.workload.domain_size,
-                "budget": one.epsilon,
-            }
+            size = one.workload.domain_size
+            where = {"domain": str(one.workload.domain), "domain_size": size, "budget": one.epsilon}
             lines.extend(where | row for row in one.records())
             lines.append(
                 where
@@ -289,13 +286,13 @@ def sweep(
         >>> line.axis, [round(users, -3) for users in line.users_needed()["lower bound"]]
         ('epsilon', [127000, 29000])
     """
-    axis, places = along(workload, epsilon, domain)
+    axis, places = along(workload, epsilon, objective, None, domain)
     done, ended = [], False
     with within(granted(seconds)) as time, time.ended_by_hand():
-        solver = limited(solver, time.left / len(places))
-        for (W, budget), share in time.shares(places):
+        chosen = limited(solver_of(solver), time.left / len(places))
+        for problem, share in time.shares(places):
             with within(share):
-                solution = optimise(W, budget, solver, on_step, objective=objective)
+                solution = solved(problem, chosen, on_step)
                 done.append(Comparison.of(solution))
             if ended := time.stopped or solution.status in ENDED_BY_HAND:
                 break

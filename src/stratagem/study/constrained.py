@@ -7,19 +7,17 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import cast
 
 from stratagem.bounds import Bound, Bounds
 from stratagem.bounds.limited import CONSTRAINED
 from stratagem.estimators import ask, evaluate
 from stratagem.math.deadline import Deadline
+from stratagem.mechanism.mechanism import Mechanism
 from stratagem.problem import Problem
 from stratagem.solvers import Auto, Callback, Search, Status, search
 from stratagem.solvers.series import Candidate, Series
 from stratagem.study.solution import Promise, Solution
-
-if TYPE_CHECKING:
-    from stratagem.mechanism.mechanism import Mechanism
 
 Candidates = Callable[[], Iterator[Candidate]]
 """Yields strategies that keep to the constraint."""
@@ -79,7 +77,7 @@ def solve(
             found = search(
                 series, problem, on_step, lambda one: bounds(one.budget).best, needed=first is None
             )
-    reached = [one for one in (first, found.best) if isinstance(one, Candidate)]
+    reached = [one for one in (first, cast("Candidate | None", found.best)) if one is not None]
     best = min(reached, key=lambda one: one.objective)
     solution = solution_of(problem, best, bounds(best.budget), found.status, type(kind).__name__)
     more = {"history": tuple(found.history), "others": begun.others, "promise": kind}
@@ -108,8 +106,6 @@ def constrained(bounds: Bounds, value: float) -> Bounds:
 
 def in_whole_numbers(solution: Solution, name: str, epsilon: float) -> Mechanism:
     """Return the strategy of a solution in whole numbers of an epsilon."""
-    from stratagem.mechanism.mechanism import Mechanism
-
     options = {"name": name, "interrupted": solution.interrupted}
     return Mechanism.of(solution.strategy, solution.workload, epsilon, **options)
 

@@ -31,14 +31,11 @@ class Item:
 
 def contents() -> dict[str, tuple[Item, ...]]:
     """Return all named items by kind: workloads, solvers, mechanisms, post-processings and bounds."""
-    shelves = {kind: [entry(kind, name) for name in names(kind)] for kind in KINDS}
+    shelves = {kind: {name: entry(kind, name) for name in names(kind)} for kind in KINDS}
     return {
-        **{
-            kind: tuple(
-                Item.of(name, one.title, one.reference) for name, one in zip(names(kind), shelf, strict=True)
-            )
-            for kind, shelf in shelves.items()
-        },
+        kind: tuple(Item.of(name, one.title, one.reference) for name, one in shelf.items())
+        for kind, shelf in shelves.items()
+    } | {
         "mechanisms": tuple(Item.of(one.name, one.title, one.reference) for one in BASELINES),
         "post-processings": tuple(Item.of(one.name, one.bias, one.reference) for one in METHODS.values()),
         "bounds": tuple(Item.of(rule.name, rule.meaning, rule.reference) for rule in RULES.values()),

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import ClassVar
 
 import numpy as np
 
-from stratagem.io.screen import brief, show
+from stratagem.io.screen import Plotted, brief
 from stratagem.io.table import Table
 from stratagem.math.deadline import granted, within
 from stratagem.math.number import users_text
@@ -17,23 +16,21 @@ from stratagem.problem import GuessCap, problem_of
 from stratagem.solvers import Auto, Callback
 from stratagem.study.attacks import percent
 from stratagem.study.capped import NEAR
-from stratagem.study.optimisation import free_solution, under_constraint
+from stratagem.study.optimisation import free_solution, solved
 from stratagem.study.solution import Solution
 from stratagem.workloads import DomainLike
 from stratagem.workloads.given import WorkloadLike, workload_of
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 POINTS = 6
 """Places of a frontier."""
 
 
 @dataclass(frozen=True)
-class Frontier:
+class Frontier(Plotted):
     """The least error found under several caps on the best guess, from none to a strict one."""
 
     __repr__ = brief
+    figure: ClassVar[str] = "plot_frontier"
 
     solutions: tuple[Solution, ...]
 
@@ -49,14 +46,6 @@ class Frontier:
             for one in self.solutions
         ]
         return Table(("best guess is right", "people needed", "objective", "proven minimum"), rows)
-
-    def plot(self, path: str | Path | None = None, width: float | None = None) -> Figure:
-        """Draw the objective and its bound over the best guess; write an .svg, .png or .pdf if a path is given.
-
-        Raises:
-            ValueError: without matplotlib, or for a path or width that cannot be used.
-        """
-        return show("plot_frontier", self, path, width)
 
 
 def guess_frontier(
@@ -86,7 +75,7 @@ def guess_frontier(
             guesses = [blind + (top - blind) * share for share in np.linspace(1, 0.2, POINTS)]
         caps = [GuessCap(guess).settled(workload, epsilon)[0] for guess in guesses]
         for cap in sorted(set(caps), key=lambda cap: -cap.guess):
-            with within(time.left / (len(set(caps)) - len(found))) as share:
+            with within(time.left / (len(set(caps)) - len(found))):
                 problem = replace(asked, constraints=(cap,))
-                found.append(under_constraint(problem, Auto(seed=seed), on_step, share, lambda *_: free))
+                found.append(solved(problem, Auto(seed=seed), on_step, lambda *_: free))
     return Frontier(tuple(found))

@@ -74,10 +74,9 @@ def rectangular(
         alpha: exp(-epsilon), between 0 and 1; give this or epsilon.
         loss: what the square program minimises, as in `design`.
         epsilon: the privacy budget, instead of alpha.
-        workload: what is to be estimated from all reports, as in `optimise`; by default the histogram of the
-            n + 1 values.
-        prior: weights of the values (n+1), for both; uniform by default. The square program gives no answer
-            to a value that is much rarer than others, and then reconstructs nothing about it.
+        workload: what is to be estimated from all reports, as in `optimise`; by default the histogram of the values.
+        prior: weights of the values (n+1), for both; uniform by default. The square program gives no answer to a value
+            that is much rarer than others, and then reconstructs nothing about it.
         solver: of the strategy optimiser, as in `optimise`.
 
     Raises:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from stratagem.bounds.limited import CONSTRAINED
 from stratagem.bounds.metric import all_rays, listed_bound, metric_bound
 from stratagem.math.deadline import within
 from stratagem.math.number import above_minimum
+from stratagem.mechanism.mechanism import Mechanism
 from stratagem.problem import Problem, relative_gap
 from stratagem.solvers import Status
 from stratagem.solvers.metric import ROUNDS, from_rays, geometric, published_at, search_metric
@@ -20,9 +21,6 @@ from stratagem.solvers.series import Candidate, valued
 from stratagem.study.constrained import Candidates, Kind, SearchStart, Solve, people, solution_of
 from stratagem.study.solution import Solution
 from stratagem.workloads.centring import centred
-
-if TYPE_CHECKING:
-    from stratagem.mechanism.mechanism import Mechanism
 
 SECONDS = 60.0
 """Seconds after which no more rows are looked for."""
@@ -47,8 +45,6 @@ class ByDistance(Kind):
 
     def mechanism(self, solution: Solution, name: str) -> Mechanism:
         """Return the strategy in whole numbers that keep to every step (see `Mechanism.on_line`)."""
-        from stratagem.mechanism.mechanism import Mechanism
-
         steps = solution.problem.constraint
         if not steps.on_line:
             raise ValueError(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,7 +13,6 @@ from numpy.typing import ArrayLike
 from stratagem.bounds import Bounds
 from stratagem.estimators import Accuracy, UnsupportedWorkloadError, estimator
 from stratagem.math.deadline import Deadline, fits, granted, within
-from stratagem.math.privacy import uniform
 from stratagem.problem import Average, Constraint, Minimax, WarmStart, problem_of, relative_gap
 from stratagem.solvers import (
     Algorithm,
@@ -23,6 +23,7 @@ from stratagem.solvers import (
     FewQueries,
     Junta,
     Orbit,
+    Parts,
     Problem,
     ProjectedGradient,
     Search,
@@ -33,14 +34,28 @@ from stratagem.solvers import (
 from stratagem.solvers.certified.joint import SaddlePoint, SaddlePointState, suits
 from stratagem.solvers.certified.patterns import EXHAUSTIVE
 from stratagem.solvers.certified.saddle import Saddle, SaddleState
-from stratagem.strategies import Strategy, TableSampling, TranslationStrategy
+from stratagem.strategies import (
+    Randomiser,
+    SplitStrategy,
+    Strategy,
+    SurveyStrategy,
+    TableSampling,
+    TranslationStrategy,
+)
 from stratagem.study.constrained import Solve, solve
 from stratagem.study.kind import KINDS
 from stratagem.study.preset import solver_of
-from stratagem.study.ranking import Contender, Ranking, rank_baselines, rank_invariant, rank_means
+from stratagem.study.ranking import (
+    Contender,
+    Ranking,
+    rank_baselines,
+    rank_invariant,
+    rank_means,
+    rank_questions,
+)
 from stratagem.study.solution import Solution
 from stratagem.workloads import DomainLike
-from stratagem.workloads.given import WorkloadLike, workload_of
+from stratagem.workloads.given import WorkloadLike
 from stratagem.workloads.ranges import line
 
 ROUNDING = 1e-9
@@ -57,6 +72,8 @@ FIRST, BEYOND = 30, 2.5
 """Products of two n x n matrices that take as long as the first strategy, and seconds that it may take beyond the
 time."""
 
+TIGHTENED = 512
+"""Most combinations of answers to a survey whose strategy is written out as a matrix to tighten bounds from."""
 SHORT = 1e-3
 """Gap of a linear programme for few queries above which all patterns are tried where they can be listed."""
 
@@ -90,28 +107,23 @@ def optimise(
 ) -> Solution:
     """Return the best strategy found for `workload` under epsilon-LDP, never worse than a published strategy.
 
-    Where the solver's `outputs` limits the rows, that holds for the baselines within the limit; if there is
-    none, the best of all may be returned. Protocols, whose reports are too many to count, are compared with.
+    Where the solver's `outputs` limits the rows, that holds for the baselines within the limit; if there is none, the
+    best of all may be returned. Protocols, whose reports are too many to count, are compared with.
 
-    Minimises L(Q) = tr(M^+ V), the average-case variance (McKenna et al., VLDB 2020, Problem 3.12). A prior,
-    n counts or probabilities of the user types, makes it the average over users so distributed. The objective
-    "worst-case" is the variance per user of the least favourable type, "worst-query" that of the least
-    accurate query. `on_step` receives a record after every step and may return True to stop; Ctrl-C keeps
-    the best so far.
-
-    The workload may be given by its name with a `domain`, as a file or as a matrix (p x n) of queries (see
-    `workload_of`), the solver by its name; `gap` and `seconds` limit the search (see `solver_of`).
-    `seed` is that of the solver: unless time ends it, a search with the same seed gives the same strategy.
-    `constraints` holds what the strategy must keep to besides: a `GuessCap`, `Shuffled`, `Permanent` or `Steps`.
+    Minimises L(Q) = tr(M^+ V), the average-case variance (McKenna et al., VLDB 2020, Problem 3.12). A prior, n counts
+    or probabilities of the user types, makes it the average over users so distributed. The objective "worst-case" is
+    the variance per user of the least favourable type, "worst-query" that of the least accurate query. `on_step`
+    receives a record after every step and may return True to stop; Ctrl-C keeps the best so far.
+    The workload may be a name with a `domain`, a file or a matrix (p x n) of queries (see `workload_of`), the solver a
+    name; `gap` and `seconds` limit the search (see `solver_of`). `seed` is that of the solver: unless time ends it, a
+    search with the same seed gives the same strategy. `constraints` holds what the strategy must keep to besides: a
+    `GuessCap`, `Shuffled`, `Permanent` or `Steps`.
 
     Guarantee:
-        The strategy's measured epsilon is at most `epsilon` and its columns sum to one within 1e-12; no
-        objective and no prior changes that.
+        The strategy's measured epsilon is at most `epsilon` and its columns sum to one within 1e-12.
 
     Raises:
-        ValueError: if epsilon is out of range, the domain is too large for a matrix, the prior is not one,
-            the solver does not know the objective or has no seed, or a prior and epsilon leave no strategy that double
-            precision can evaluate.
+        ValueError: for what is out of range or too large, or a problem that the solver or double precision cannot do.
         ArithmeticError: if a result contradicts a bound or its privacy budget, which would be a fault here.
 
     Example:
@@ -120,50 +132,44 @@ def optimise(
         >>> solution.lower_bound <= solution.objective <= 1.03 * solution.lower_bound
         True
     """
-    workload, solver = workload_of(workload, domain), solver_of(solver, gap=gap, seconds=seconds, seed=seed)
-    asked = problem_of(workload, epsilon, objective, prior, constraints=constraints)
-    if refused := solver.handles(asked):
-        raise ValueError(refused)
-    with within(granted(seconds, solver.limits.max_seconds)) as time:
-        found = under_constraint if asked.constraints else _solved
-        return found(asked, solver, on_step, time)
+    chosen = solver_of(solver, gap=gap, seconds=seconds, seed=seed)
+    asked = problem_of(workload, epsilon, objective, prior, domain, constraints)
+    with within(granted(seconds)):
+        return solved(asked, chosen, on_step)
 
 
 optimize = optimise
 
 
-def under_constraint(
-    asked: Problem, solver: Solver, on_step: Callback | None, time: Deadline, free: Solve | None = None
+def solved(
+    asked: Problem, solver: Solver, on_step: Callback | None = None, free: Solve | None = None
 ) -> Solution:
-    """Return the solution of a problem with a constraint, within the time; `free` solves it without.
-
-    Raises:
-        ValueError: as `optimise`.
-        ArithmeticError: as `certify`.
-    """
-    assert isinstance(solver, Auto), "no other solver handles a constraint"
-    solution = solve(asked, KINDS[type(asked.constraint)], solver, on_step, time, free or free_solution)
-    certify(solution)
-    return solution
+    """Return the best strategy found for a problem, as `optimise`; `free` solves it without its constraint."""
+    if refused := solver.handles(asked):
+        raise ValueError(refused)
+    with within(solver.limits.max_seconds) as time:
+        if not asked.constraints:
+            return _unconstrained(asked, solver, on_step, time)
+        assert isinstance(solver, Auto), "no other solver handles a constraint"
+        kind = KINDS[type(asked.constraint)]
+        return certify(solve(asked, kind, solver, on_step, time, free or free_solution))
 
 
 def free_solution(problem: Problem, gap: float) -> Solution:
     """Return the solution of a problem without its constraint."""
-    with within(UNCONSTRAINED) as time:
-        alone = replace(problem, constraints=())
-        return _solved(alone, Auto(gap=gap, max_seconds=UNCONSTRAINED), None, time)
+    return solved(replace(problem, constraints=()), Auto(gap=gap, max_seconds=UNCONSTRAINED))
 
 
-def _solved(asked: Problem, solver: Solver, on_step: Callback | None, time: Deadline) -> Solution:
-    """Return the solution of a problem, within the time."""
-    problem = time.done(lambda: asked.levelled)
+def _unconstrained(asked: Problem, solver: Solver, on_step: Callback | None, time: Deadline) -> Solution:
+    """Return the solution of a problem without a constraint, within the time."""
+    problem, auto = time.done(lambda: asked.levelled), solver if isinstance(solver, Auto) else None
     chosen, reason = time.done(lambda: choose(solver, problem))
     baselines = time.done(lambda: _ranking(chosen)(problem))
     bounds = time.done(lambda: problem.bounds)
     fallback = _fitting(baselines, _most(solver))
     if time.stopped and fallback:
         found = Search(status=Status.INTERRUPTED)
-    elif isinstance(solver, Auto) and fallback and _settled(fallback, bounds, _most(solver)):
+    elif auto and fallback and _settled(fallback, bounds, _most(solver)):
         found = Search(status=Status.SETTLED)
     elif fallback and isinstance(chosen, Certified | Saddle | SaddlePoint) and not _fits(problem):
         found = Search(status=Status.TIME_EXHAUSTED)
@@ -172,19 +178,13 @@ def _solved(asked: Problem, solver: Solver, on_step: Callback | None, time: Dead
     if time.stopped:
         found.status = Status.INTERRUPTED
     best = time.done(lambda: _best(problem, chosen, found, fallback))
-    if isinstance(solver, Auto) and _falls_short(problem, chosen, best):
-        again = solver.dense(problem)
+    short = auto is not None and _falls_short(problem, chosen, best)
+    if short and (again := _another(auto, problem, chosen)) is not None:
         second = _found(again.solver, problem, on_step, time)
         other = _best(problem, again.solver, second, fallback)
         if other.objective < best.objective:
             (chosen, reason), found, best = again, second, other
-    dense = best.strategy if isinstance(best.strategy, Strategy) else None
-    if best.status not in FINAL and (dense is not None or line(problem.workload) is not None):
-        listed = problem.workload.domain_size <= EXHAUSTIVE
-        wanted = chosen.limits.gap or (SHORT if listed else CERTIFIED)
-        allowed = min(time.until(FINISHED), max(PATIENCE[0], 2 * time.elapsed), PATIENCE[1])
-        near = WarmStart(best.objective, None if dense is None else dense.high_sets(), _mixture(found))
-        bounds = problem.tightened(bounds, near, wanted, allowed)
+    bounds = _tightened(problem, bounds, best, found, chosen.limits.gap, time)
     solution = Solution(
         problem=problem,
         strategy=best.strategy,
@@ -199,8 +199,28 @@ def _solved(asked: Problem, solver: Solver, on_step: Callback | None, time: Dead
         baselines=baselines,
         prior=best.prior,
     )
-    certify(solution)
-    return _of_queries(solution, asked)
+    return _of_queries(certify(solution), asked)
+
+
+def _tightened(
+    problem: Problem, bounds: Bounds, best: _Best, found: Search, gap: float, time: Deadline
+) -> Bounds:
+    """Return the bounds after a search for tighter ones from the strategy found, where that is to be hoped for."""
+    dense = _listed(best.strategy)
+    if best.status in FINAL or (dense is None and line(problem.workload) is None):
+        return bounds
+    wanted = gap or (SHORT if problem.workload.domain_size <= EXHAUSTIVE else CERTIFIED)
+    allowed = min(time.until(FINISHED), max(PATIENCE[0], 2 * time.elapsed), PATIENCE[1])
+    weights = saddle.adversary if (saddle := _saddle(found)) else None
+    near = WarmStart(best.objective, None if dense is None else dense.high_sets(), weights)
+    return problem.tightened(bounds, near, wanted, allowed)
+
+
+def _listed(strategy: Strategy | TranslationStrategy | SurveyStrategy) -> Strategy | None:
+    """Return the strategy by its rows, from whose patterns bounds are tightened; None where they are not listed."""
+    if isinstance(strategy, SurveyStrategy) and strategy.domain_size <= TIGHTENED:
+        return strategy.dense()
+    return strategy if isinstance(strategy, Strategy) else None
 
 
 def _of_queries(solution: Solution, asked: Problem) -> Solution:
@@ -225,20 +245,13 @@ def _of_queries(solution: Solution, asked: Problem) -> Solution:
 class _Best:
     """The strategy to return, with its accuracy, its objective and the name of its solver or baseline."""
 
-    strategy: Strategy | TranslationStrategy
+    strategy: Strategy | TranslationStrategy | SurveyStrategy
     prior: np.ndarray | None
     """Prior of the reconstruction that belongs to the strategy, of shape (n,); None for 1/n."""
     accuracy: Accuracy
     objective: float
     maker: str
     status: Status
-
-
-class _Fallback(NamedTuple):
-    """A published mechanism with finitely many outputs, returned where the search finds nothing better."""
-
-    contender: Contender
-    strategy: Strategy | TranslationStrategy
 
 
 def choose(solver: Solver | None, problem: Problem) -> Choice:
@@ -256,6 +269,8 @@ def choose(solver: Solver | None, problem: Problem) -> Choice:
 def _ranking(solver: Solver) -> Callable[[Problem], Ranking]:
     """Return the function that ranks the published mechanisms with which the result of this solver is compared."""
     match solver:
+        case Parts():
+            return rank_questions
         case Junta() | Orbit():
             return rank_invariant
         case FewQueries():
@@ -271,27 +286,26 @@ def _most(solver: Solver) -> int | None:
     return None
 
 
-def _fitting(baselines: Ranking, most: int | None) -> _Fallback | None:
+def _fitting(baselines: Ranking, most: int | None) -> Contender | None:
     """Return the best baseline with at most `most` outputs, or the best finite one if none has so few.
 
     Return None if no published mechanism but table sampling was set up, as on very large domains, or if time ran out
     before a finite one.
     """
-    finite = [
-        _Fallback(one, one.strategy)
-        for one in baselines
-        if isinstance(one.strategy, Strategy | TranslationStrategy)
-    ]
-    if all(isinstance(one.strategy, TableSampling) for one in baselines):
-        return None
-    if not finite and baselines.late:
+    finite = [one for one in baselines if _runs(one.strategy)]
+    large = all(isinstance(one.strategy, TableSampling | SurveyStrategy | SplitStrategy) for one in baselines)
+    if not finite and (large or baselines.late):
         return None
     if not finite:
         raise ValueError(
             "no strategy answers these queries in double precision under this prior and epsilon: use a smaller "
             "epsilon, or a prior without zeros"
         )
-    return next((one for one in finite if most is None or one.strategy.outputs <= most), finite[0])
+    return next((one for one in finite if _few_enough(one, most)), finite[0])
+
+
+def _few_enough(found: Contender, most: int | None) -> bool:
+    return most is None or (found.strategy.outputs or math.inf) <= most
 
 
 def _found(
@@ -314,24 +328,34 @@ def _fits(problem: Problem) -> bool:
 
 
 def _falls_short(problem: Problem, solver: Solver, best: _Best) -> bool:
-    """Return whether a linear programme ended with such a gap that the search for patterns is worth a try.
+    """Return whether a linear programme, or parts, ended with such a gap that a search for patterns is worth a try.
 
     Where all patterns can be listed that is judged by the variance, which at large epsilon is a small part of L.
     """
-    if not isinstance(solver, FewQueries) or best.status in FINAL:
+    if not isinstance(solver, FewQueries | Parts) or best.status in FINAL:
         return False
     if problem.workload.domain_size <= EXHAUSTIVE:
         return relative_gap(problem.added(best.objective), problem.least(problem.bounds)) > SHORT
     return relative_gap(best.objective, problem.lower_bound) > CERTIFIED
 
 
-def _settled(fallback: _Fallback, bounds: Bounds, most: int | None) -> bool:
+def _another(solver: Auto, problem: Problem, chosen: Algorithm) -> Choice | None:
+    """Return the search for patterns that is tried beside a linear programme, or beside parts; None without one."""
+    return solver.together(problem) if isinstance(chosen, Parts) else solver.dense(problem)
+
+
+def _runs(strategy: Randomiser) -> bool:
+    """Return whether a client can draw the reports of a strategy from whole numbers."""
+    survey = isinstance(strategy, SurveyStrategy) and strategy.runnable
+    return survey or isinstance(strategy, Strategy | TranslationStrategy)
+
+
+def _settled(fallback: Contender, bounds: Bounds, most: int | None) -> bool:
     """Return whether a baseline with few enough outputs attains the bound, so that no search can improve on it."""
-    fits = most is None or fallback.strategy.outputs <= most
-    return fits and relative_gap(fallback.contender.objective, bounds.best) <= ROUNDING
+    return _few_enough(fallback, most) and relative_gap(fallback.objective, bounds.best) <= ROUNDING
 
 
-def _best(problem: Problem, solver: Algorithm, found: Search, fallback: _Fallback | None) -> _Best:
+def _best(problem: Problem, solver: Algorithm, found: Search, fallback: Contender | None) -> _Best:
     """Return the strategy found by the search, or the best baseline if its objective is lower."""
     late = Status.BASELINE_IN_TIME if found.status is Status.TIME_EXHAUSTED else Status.BASELINE
     ended = found.status if found.status in FINAL else late
@@ -342,11 +366,9 @@ def _best(problem: Problem, solver: Algorithm, found: Search, fallback: _Fallbac
                 "the search ended before it found a strategy: give it more time, or other queries"
             )
         return searched
-    baseline = fallback.contender
-    if searched is None or searched.objective > baseline.objective:
-        return _Best(
-            fallback.strategy, problem.prior, baseline.accuracy, baseline.objective, str(baseline), ended
-        )
+    if searched is None or searched.objective > fallback.objective:
+        strategy = cast("Strategy | TranslationStrategy", fallback.strategy)
+        return _Best(strategy, problem.prior, fallback.accuracy, fallback.objective, str(fallback), ended)
     return searched
 
 
@@ -354,9 +376,7 @@ def _searched(problem: Problem, solver: Algorithm, found: Search) -> _Best | Non
     """Return the strategy found by the search; None if there is none or it cannot be evaluated on the workload."""
     if found.best is None:
         return None
-    prior = (
-        found.best.found.prior if isinstance(found.best, SaddleState | SaddlePointState) else problem.prior
-    )
+    prior = saddle.found.prior if (saddle := _saddle(found)) else problem.prior
     try:
         strategy = solver.finish(problem, found.best)
         accuracy = (through := estimator(strategy, prior)).accuracy(problem.workload)
@@ -366,13 +386,9 @@ def _searched(problem: Problem, solver: Algorithm, found: Search) -> _Best | Non
     return _Best(strategy, prior, accuracy, value, type(solver).__name__, found.status)
 
 
-def _mixture(found: Search) -> np.ndarray | None:
-    """Return the adversary's best weights, or uniform ones before its first step; None without an adversary."""
-    if isinstance(found.best, SaddlePointState):
-        return found.best.mixture
-    if not isinstance(found.best, SaddleState):
-        return None
-    return found.best.best.mixture if found.best.best else uniform(len(found.best.found.variances))
+def _saddle(found: Search) -> SaddleState | SaddlePointState | None:
+    """Return the best state of a search against an adversary; None of any other."""
+    return found.best if isinstance(found.best, SaddleState | SaddlePointState) else None
 
 
 def _verdict(status: Status, gap: float, wanted: float) -> Status:
@@ -382,8 +398,8 @@ def _verdict(status: Status, gap: float, wanted: float) -> Status:
     return Status.OPTIMAL if gap <= wanted else Status.GAP_MISSED
 
 
-def certify(solution: Solution) -> None:
-    """Refuse a solution that breaks its privacy budget or whose objective is below a lower bound."""
+def certify(solution: Solution) -> Solution:
+    """Return a solution, unless it breaks its privacy budget or its objective is below a lower bound."""
     measured, bounds = solution.strategy.epsilon, solution.bounds
     if not all(one.holds(solution.strategy, solution.epsilon) for one in solution.problem.constraints):
         raise ArithmeticError("the strategy does not keep to its constraint")
@@ -394,3 +410,4 @@ def certify(solution: Solution) -> None:
         raise ArithmeticError(
             f"the objective {solution.objective!r} is below the {bounds.name} bound {bounds.best!r}"
         )
+    return solution

@@ -3,30 +3,36 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from stratagem.domain.attribute import Attribute
 from stratagem.domain.bins import Bins
 from stratagem.domain.columns import distinct
-from stratagem.domain.domain import ALONE, Domain
+from stratagem.domain.domain import ALONE
 from stratagem.domain.file import stated_order
-from stratagem.domain.placeholder import placeholders
-from stratagem.domain.policy import Policy, like_missing
-from stratagem.domain.proposal import Proposal, stated
-from stratagem.domain.remainder import cautions, completed, found_values, sentences
+from stratagem.domain.policy import Policy, Reading, like_missing
+from stratagem.domain.proposal import (
+    Proposal,
+    cautions,
+    completed,
+    found_values,
+    placeholders,
+    sentences,
+    stated,
+)
 from stratagem.domain.text import said
 from stratagem.domain.values import Labels
 from stratagem.estimators import Errors, errors
 from stratagem.io.screen import brief
 from stratagem.io.table import Table
 from stratagem.math.deadline import granted, within
-from stratagem.math.number import real, users_text
+from stratagem.math.number import integer, real, users_text
 from stratagem.math.privacy import check, posterior, surest
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.mechanism.usable import Usability, usability
@@ -37,6 +43,7 @@ from stratagem.study.optimisation import optimise
 from stratagem.study.ranking import Contender
 from stratagem.study.solution import Solution
 from stratagem.study.summary import least_error, summary, text
+from stratagem.workloads import Workload
 from stratagem.workloads.given import check_order, load, takes_numbers
 
 EPSILON = 1.0
@@ -49,6 +56,8 @@ SEARCHED = 0.7
 """Share of the time for the smallest epsilon; the rest is for the bound there."""
 PROMISING = 4.0
 """Largest epsilon that promises anything: above it the best guess from a report is usually right."""
+MOST = 1 << 53
+"""Most people of a plan."""
 NOTHING = ("nan", "NaT", "<NA>")
 """What missing values of NumPy and pandas are as texts."""
 
@@ -86,8 +95,7 @@ class Plan:
     @property
     def spellings(self) -> dict[str, str]:
         """Other spellings of labels, each with the label that it counts as."""
-        values = self.proposal.values
-        return dict(values.spellings) if isinstance(values, Labels) else {}
+        return dict(self.proposal.values.spellings)
 
     @property
     def epsilon(self) -> float:
@@ -120,10 +128,8 @@ class Plan:
     @cached_property
     def usability(self) -> Usability:
         """Whether the answers of so many people can be used, and what would make them so."""
-        one = self.solution
-        return usability(
-            one.workload, one.epsilon, self.users, one.mean_variance, other=len(self.proposal.values.outside)
-        )
+        one, other = self.solution, len(self.proposal.values.outside)
+        return usability(one.workload, one.epsilon, self.users, one.mean_variance, other=other)
 
     @property
     def users_needed(self) -> int | None:
@@ -190,18 +196,9 @@ class Plan:
 
     def notes(self) -> tuple[str, ...]:
         """Return what is to be done about values, and what did not fit into the time, each in a sentence."""
-        values = self.proposal.values
-        rows = zip(values.texts if isinstance(values, Labels) else (), self.x.tolist(), strict=False)
-        answers = like_missing(dict(rows))
-        late = self.solution.baselines.late_sentence
-        told = (
-            *cautions(self.column, self.proposal, self.placeholders),
-            said(self.spellings),
-            *self.remarks,
-            answers,
-            late,
-        )
-        return tuple(filter(None, told))
+        rows = dict(zip(self.proposal.values.texts, self.x.tolist(), strict=False))
+        read = *cautions(self.column, self.proposal, self.placeholders), said(self.spellings), *self.remarks
+        return tuple(filter(None, (*read, like_missing(rows), self.solution.baselines.late_sentence)))
 
     def __str__(self) -> str:
         """Return the whole plan in sentences."""
@@ -234,23 +231,20 @@ def plan(
     error: float | None = None,
     values: Attribute | None = None,
     only: bool = False,
-    missing: Iterable[str] = (),
-    mapping: Mapping[str, str] | None = None,
-    as_is: bool = False,
-    decimal: str | None = None,
     unit: str | None = None,
     on_step: Callback | None = None,
     seconds: float | None = None,
+    **reading: Unpack[Reading],
 ) -> Plan:
     """Plan a survey of one question from data like those that it will collect.
 
-    `data` is a CSV or Parquet file with a `column`, or the values themselves; None, NaN and the texts in `missing`
-    stand for no answer, those in `mapping` for others, and `decimal` separates the decimals of numbers with commas.
-    Bins or labels are proposed as `propose` says, unless `values` state them, such as `st.bins("18:80:5")`. Where
-    answers are missing a value "no answer" follows, where some are in none of the values "other" does; with `only` the
-    stated values are all there are, and rows with anything else are left out. The queries are those of `workload`, a
-    name of the catalogue: by default `prefix` for numbers and dates (the share below every edge) and `histogram` for
-    labels.
+    `data` is a CSV or Parquet file with a `column`, or the values themselves. `reading` says how its texts are read,
+    the fields of `Policy`: None, NaN and the texts in `missing` stand for no answer, those in `mapping` for others,
+    spellings are told apart `as_is`, and `decimal` separates the decimals of numbers with commas. Bins or labels are
+    proposed as `propose` says, unless `values` state them, such as `st.bins("18:80:5")`. Where answers are missing a
+    value "no answer" follows, where some are in none of the values "other" does; with `only` the stated values are all
+    there are, and rows with anything else are left out. The queries are those of `workload`, a name of the catalogue:
+    by default `prefix` for numbers and dates (the share below every edge) and `histogram` for labels.
     Of `epsilon`, `users` (by default the rows of the data) and `error` (a standard error as a share of the users, root
     mean square over the queries) at most two are given. An error without epsilon asks for the smallest epsilon, up to
     1 %, that reaches it with so many users; otherwise epsilon is 1 by default. The call takes at most `seconds`;
@@ -270,47 +264,19 @@ def plan(
         raise ValueError(
             "epsilon, users and error were all given, but each follows from the other two: leave one out"
         )
-    if not column and isinstance(data, str | Path):
-        raise ValueError(f"no column of {data} was named: name the one that holds the answers")
-    column = column or ALONE
-    texts: Any = missing if isinstance(missing, str) else tuple(missing)
-    policy = Policy(missing=texts, mapping=mapping or {}, as_is=as_is, decimal=decimal)
-    counts = _counts(data, column, policy)
-    if values is not None:
-        given, unit = stated(values.values), unit or values.unit
-        proposal = given if only else completed(given, counts)
-    elif only:
-        raise ValueError("only was given, but says that stated values are all there are: give values")
-    else:
-        proposal = found_values(counts, column, policy, _order(data, column))
+    counts, column, order, policy = column_counts(data, column, reading)
+    proposal = proposed(counts, column, values, policy, order, only=only)
+    x, others = proposal.count(counts)
+    advice = "give the people who will take part, for example 5000"
+    people = integer(int(x.sum()) if users is None else users, "users", 1, MOST, advice)
+    unit = unit or (None if values is None else values.unit)
     if unit and not proposal.ordered:
         raise ValueError(f"the unit {unit!r} was given, but {column!r} has labels: leave it out")
-    x, others = proposal.count(counts)
-    people = _people(int(x.sum()) if users is None else users)
     name = workload or ("prefix" if proposal.ordered else "histogram")
-    if takes_numbers(name):
-        raise ValueError(
-            f"{name} asks about numbers, but a plan is about shares of people: plan prefix, histogram or all-range"
-        )
-    domain = _domain(column, proposal.values, unit or "", "" if values is None else values.question)
-    if values is None:
-        check_order(name, domain.attributes)
-    asked = load(name, domain=domain)
-
-    solver, complete = Auto(gap=CLOSE, max_seconds=granted(seconds, SECONDS)), True
-
-    def solve(budget: float) -> Solution:
-        return optimise(asked, budget, solver, on_step)
-
-    error = None if error is None else _share(error)
-    with within(granted(seconds)) as time:
-        if error is not None and epsilon is None:
-            with within(time.until(SEARCHED)):
-                solution, complete = least_budget(asked, people, error, solve)
-            if solution.gap > CLOSE and (again := solve(solution.epsilon)).gap < solution.gap:
-                solution = again if again.users_for(error).root_mean_square <= people else solution
-        else:
-            solution = solve(check(EPSILON if epsilon is None else epsilon))
+    attribute = described(column, proposal.values, "" if values is None else values.question, unit or "")
+    asked = _queries(name, attribute, found=values is None)
+    wanted = None if error is None else _share(error)
+    solution, complete = _solved(asked, epsilon, people, wanted, on_step, seconds)
     return Plan(
         column=column,
         proposal=proposal,
@@ -319,7 +285,7 @@ def plan(
         name=name,
         solution=solution,
         users=people,
-        error=error,
+        error=wanted,
         unit=unit,
         placeholders=placeholders(counts) if proposal.ordered else {},
         remarks=proposal.remarks(counts),
@@ -327,40 +293,85 @@ def plan(
     )
 
 
-def _counts(data: str | Path | Iterable[object], column: str, policy: Policy) -> Counter[str | None]:
+def column_counts(
+    data: str | Path | Iterable[object], column: str | None, reading: Reading
+) -> tuple[Counter[str | None], str, tuple[str, ...], Policy]:
+    """Return the rows of every text of the data, the name of the column, and the order of its values, if stated."""
+    if strange := reading.keys() - Reading.__annotations__.keys():
+        raise TypeError(f"plan() got an unexpected keyword argument {min(strange)!r}")
+    policy = Policy(**reading)
     if isinstance(data, str | Path):
-        return distinct(data, column, policy)
-    return policy.counted(
-        Counter(None if value is None or str(value) in NOTHING else str(value) for value in data)
-    )
+        if not column:
+            raise ValueError(f"no column of {data} was named: name the one that holds the answers")
+        return distinct(data, column, policy), column, stated_order(Path(data), column), policy
+    texts = Counter(None if value is None or str(value) in NOTHING else str(value) for value in data)
+    kind: Any = getattr(data, "dtype", None)  # an ordered categorical of pandas states its order
+    order = tuple(map(str, kind.categories)) if getattr(kind, "ordered", False) else ()
+    return policy.counted(texts), column or ALONE, order, policy
 
 
-def _order(data: str | Path | Iterable[object], column: str) -> tuple[str, ...]:
-    """Return the order of the values that a Parquet file or an ordered pandas categorical states, if any."""
-    if isinstance(data, str | Path):
-        return stated_order(Path(data), column)
-    kind: Any = getattr(data, "dtype", None)
-    return tuple(str(one) for one in kind.categories) if getattr(kind, "ordered", False) else ()
+def proposed(
+    counts: Counter[str | None],
+    column: str,
+    values: Attribute | None,
+    policy: Policy,
+    order: tuple[str, ...],
+    *,
+    only: bool,
+) -> Proposal:
+    """Return the values that were stated, with those that rows need unless they are the only ones, or found ones."""
+    if values is not None:
+        return stated(values.values) if only else completed(stated(values.values), counts)
+    if only:
+        raise ValueError("only was given, but says that stated values are all there are: give values")
+    return found_values(counts, column, policy, order)
 
 
-def _domain(column: str, values: Bins | Labels, unit: str, question: str) -> Domain:
+def described(column: str, values: Bins | Labels, question: str, unit: str) -> Attribute:
+    """Return the attribute of a column, whose name is replaced where it can be none."""
     try:
-        return Domain(Attribute(column, values, question, unit))
+        return Attribute(column, values, question, unit)
     except ValueError:
-        return Domain(Attribute(ALONE, values, question, unit))
+        return Attribute(ALONE, values, question, unit)
 
 
-def _people(users: int) -> int:
-    if isinstance(users, bool) or not isinstance(users, int | np.integer) or users < 1:
+def _queries(name: str, attribute: Attribute, *, found: bool) -> Workload:
+    """Return the queries of a name in the catalogue about an attribute whose values were stated, or `found`."""
+    if takes_numbers(name):
         raise ValueError(
-            f"users is {users!r}: give the whole number of people who will take part, for example 5000"
+            f"{name} asks about numbers, but a plan is about shares of people: plan prefix, histogram or all-range"
         )
-    return int(users)
+    if found:
+        check_order(name, (attribute,))
+    return load(name, domain=attribute)
+
+
+def _solved(
+    asked: Workload,
+    epsilon: float | None,
+    people: int,
+    error: float | None,
+    on_step: Callback | None,
+    seconds: float | None,
+) -> tuple[Solution, bool]:
+    """Return the strategy for epsilon, or for the smallest that reaches an error, and whether it is the smallest."""
+    solver = Auto(gap=CLOSE, max_seconds=granted(seconds, SECONDS))
+
+    def solve(budget: float) -> Solution:
+        return optimise(asked, budget, solver, on_step)
+
+    with within(granted(seconds)) as time:
+        if error is None or epsilon is not None:
+            return solve(check(EPSILON if epsilon is None else epsilon)), True
+        with within(time.until(SEARCHED)):
+            solution, complete = least_budget(asked, people, error, solve)
+        if solution.gap > CLOSE and (again := solve(solution.epsilon)).gap < solution.gap:
+            solution = again if again.users_for(error).root_mean_square <= people else solution
+        return solution, complete
 
 
 def _share(error: float) -> float:
-    share = real(error)
-    if not 0 < share < 1:
+    if not 0 < (share := real(error)) < 1:
         raise ValueError(
             f"error is {error!r}: give a standard error as a share of the users, for example 0.01 for 1 %"
         )

@@ -34,22 +34,16 @@ def load_solver(name: str, **overrides: Any) -> Solver:
         7
     """
     found = entry("solvers", name)
-    kind = found.settings.get("solver")
-    if not isinstance(kind, str) or kind not in SOLVERS:
+    settings = dict(found.settings)
+    kind = settings.pop("solver", None)
+    if (made := SOLVERS.get(str(kind))) is None:
         raise ValueError(f"{found.source}: solver = {kind!r} is not a solver: {nearest(str(kind), SOLVERS)}")
-    given = {key: value for key, value in overrides.items() if value is not None}
     with naming(found.source):
-        settings = {key: value for key, value in found.settings.items() if key != "solver"}
-        solver = build(SOLVERS[kind], settings, found.source, also=HEADER)
-        return _overridden(solver, given)
+        return _overridden(build(made, settings, found.source, also=HEADER), overrides)
 
 
 def solver_of(
-    solver: Solver | str | None,
-    *,
-    gap: float | None = None,
-    seconds: float | None = None,
-    **others: Any,
+    solver: Solver | str | None, *, gap: float | None = None, seconds: float | None = None, **others: Any
 ) -> Solver:
     """Return the solver itself, the one of a name or, with limits alone, `Auto`; limits that are None change nothing.
 
@@ -60,23 +54,19 @@ def solver_of(
     (2.0, 0.01)
     """
     seconds = None if seconds is None else granted(seconds)
-    given = {"gap": gap, **others}
     if isinstance(solver, str):
-        return _timed(load_solver(solver, **given), seconds)
+        return _timed(load_solver(solver, gap=gap, **others), seconds)
     if not isinstance(solver, Solver | None):
         raise ValueError(
             f"{type(solver).__name__} was given as the solver, but it is an object or a name: give st.Auto() or 'quick'"
         )
-    chosen = Auto() if solver is None else solver
-    given = {name: value for name, value in given.items() if value is not None}
-    return _timed(_overridden(chosen, given) if given else chosen, seconds)
+    return _timed(_overridden(solver or Auto(), {"gap": gap, **others}), seconds)
 
 
-def limited(solver: Solver | str | None, seconds: float) -> Solver:
-    """Return the solver of `solver_of` with this limit of time, unless it has a smaller one."""
-    chosen = solver_of(solver)
-    own = getattr(chosen, "max_seconds", None) or math.inf
-    return _timed(chosen, max(seconds, SOONEST) if seconds < own else None)
+def limited(solver: Solver, seconds: float) -> Solver:
+    """Return the solver with this limit of time, unless it has a smaller one."""
+    own = getattr(solver, "max_seconds", None) or math.inf
+    return _timed(solver, max(seconds, SOONEST) if seconds < own else None)
 
 
 def _timed(solver: Solver, seconds: float | None) -> Solver:
@@ -86,10 +76,11 @@ def _timed(solver: Solver, seconds: float | None) -> Solver:
 
 
 def _overridden(solver: Solver, given: dict[str, Any]) -> Solver:
-    """Return the solver with some fields replaced."""
+    """Return the solver with some fields replaced, those whose value is not None."""
+    given = {name: value for name, value in given.items() if value is not None}
     known = [field.name for field in fields(solver)]
     if extra := [name for name in given if name not in known]:
         raise ValueError(
             f"{extra[0]} was given, but {type(solver).__name__} takes {', '.join(known)}: leave it out"
         )
-    return replace(solver, **given)
+    return replace(solver, **given) if given else solver

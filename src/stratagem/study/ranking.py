@@ -11,18 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from stratagem.bounds.formulas import FAILURES
-from stratagem.estimators import (
-    ERROR,
-    Accuracy,
-    Estimator,
-    UnsupportedWorkloadError,
-    Users,
-    both_needed,
-    comparable,
-    estimator,
-    evaluate,
-    mean_variance,
-)
+from stratagem.estimators import Accuracy, Estimator, UnsupportedWorkloadError, estimator, evaluate
 from stratagem.math.computing import on_one_core
 from stratagem.math.deadline import deadline, within
 from stratagem.problem import Average, Problem
@@ -30,8 +19,18 @@ from stratagem.published import BASELINES, MEANS, Baseline, Setting
 from stratagem.published.marginal_selection import MARGINAL_SELECTION
 from stratagem.solvers.junta.published_junta import published_juntas, sampled_tables
 from stratagem.solvers.junta.signature_choice import searchable
-from stratagem.strategies import JuntaStrategy, LinearProtocol, Runnable, TableSampling
+from stratagem.strategies import (
+    JuntaStrategy,
+    LinearProtocol,
+    Runnable,
+    SplitStrategy,
+    SurveyPart,
+    SurveyStrategy,
+    TableSampling,
+)
+from stratagem.study.summary import Found
 from stratagem.workloads.centring import levelled
+from stratagem.workloads.table import by_attributes, means
 
 OPTIMISED = "optimised"
 """Name of the strategy found by the search in a list of mechanisms; no baseline may have it."""
@@ -46,13 +45,13 @@ KEPT = 1 << 10
 
 
 @dataclass(frozen=True, eq=False)
-class Contender:
+class Contender(Found):
     """A published mechanism, tuned for a workload and epsilon."""
 
     mechanism: str
     parameters: str
     """The tuned parameters in words, empty where there are none."""
-    strategy: Runnable | TableSampling
+    strategy: Runnable | SplitStrategy | TableSampling
     objective: float
     problem: Problem
     """The problem for which it is tuned; its prior is that of the reconstruction."""
@@ -72,20 +71,6 @@ class Contender:
     def accuracy(self) -> Accuracy:
         """Exact variances of the strategy on the workload."""
         return self.known or self.estimator.accuracy(self.problem.workload)
-
-    @cached_property
-    def mean_variance(self) -> float:
-        """The variance that one user of the worst type adds to an answer, in the mean over `comparable` queries."""
-        return mean_variance(self.problem.workload, self.estimator, self.accuracy)
-
-    @cached_property
-    def largest_comparable(self) -> float | None:
-        """The largest variance that one user adds to any of the `comparable` answers; None where not computed."""
-        return self.estimator.worst(comparable(self.problem.workload))
-
-    def users_for(self, error: float = ERROR) -> Users:
-        """Return the users needed for a standard error, as `Solution.users_for`."""
-        return both_needed(self.mean_variance, self.largest_comparable, error)
 
     def __str__(self) -> str:
         """Name the mechanism with its parameters."""
@@ -187,10 +172,9 @@ def rank_means(problem: Problem) -> Ranking:
     return rank_baselines(problem, MEANS if problem.workload.domain_size > RANKED else BASELINES)
 
 
-def rank_also(ranked: tuple[Contender, ...], baselines: Iterable[Baseline], problem: Problem) -> Ranking:
+def rank_also(ranked: Ranking, baselines: Iterable[Baseline], problem: Problem) -> Ranking:
     """Return the ranking with more mechanisms in it, each at its best; those that do not apply are left out."""
-    taken, setting = {OPTIMISED, *(one.mechanism for one in ranked)}, setting_of(problem)
-    failed, late = (ranked.failed, ranked.late) if isinstance(ranked, Ranking) else ((), ())
+    taken, setting, more = {OPTIMISED, *ranked.named}, setting_of(problem), list[Contender]()
     for baseline in baselines:
         if not isinstance(baseline, Baseline):
             raise ValueError(
@@ -207,8 +191,8 @@ def rank_also(ranked: tuple[Contender, ...], baselines: Iterable[Baseline], prob
                 "make its reports more alike"
             )
         taken.add(baseline.name)
-        ranked = (*ranked, *([found] if found else []))
-    return Ranking(ranked, failed, late)
+        more += [found] if found else []
+    return Ranking((*ranked, *more), ranked.failed, ranked.late)
 
 
 def rank_invariant(problem: Problem) -> Ranking:
@@ -238,6 +222,44 @@ def rank_invariant(problem: Problem) -> Ranking:
         best[name] = min(best.get(name, found), found, key=lambda contender: contender.objective)
     found = [replace(one, complete=name not in late) for name, one in best.items()]
     return Ranking(found, late=[name for name in dict.fromkeys(late) if name not in best])
+
+
+def rank_questions(problem: Problem) -> Ranking:
+    """Return what is published for several questions, the best mechanism for each, least objective first.
+
+    "one question each" draws one of them at random, at the best shares; "split budget" asks all, each at an even share
+    of epsilon. Beside them all that `rank_invariant` ranks. Mechanisms that are slow to tune are left out.
+    """
+    workload, sizes = problem.workload, problem.workload.domain.sizes
+    quick, tables = [one for one in BASELINES if not one.slow], by_attributes(workload)
+    found = list[Contender]()
+    with within(SHARE * deadline().left / 2) as time:
+        for name, epsilon, kind in (
+            ("one question each", problem.epsilon, SurveyStrategy),
+            ("split budget", problem.epsilon / len(tables), SplitStrategy),
+        ):
+            parts, roots = list[SurveyPart](), list[float]()
+            for table in tables:
+                best = rank_baselines(
+                    Average(workload=table.workload, epsilon=epsilon), quick, share=1 / len(tables)
+                )
+                known = float(np.square(means(table.workload)).sum())
+                roots.append(math.sqrt(max(0.0, best[0].objective / table.workload.scale - known)))
+                parts.append(SurveyPart(table.attributes, best[0].strategy, 1.0))
+            if kind is SurveyStrategy:
+                parts = [
+                    replace(one, share=root / sum(roots))
+                    for one, root in zip(parts, roots, strict=True)
+                    if root
+                ]
+            strategy = kind(sizes, tuple(parts))
+            objective = estimator(strategy).objective(workload)
+            found.append(Contender(name, "the best for each", strategy, objective, problem))
+            if time.over:
+                break
+    with within(SHARE * deadline().left):
+        others = rank_invariant(problem)
+    return Ranking((*found, *others), others.failed, others.late)
 
 
 def rank_affordable(problem: Problem, *, invariant: bool) -> Ranking:
@@ -292,7 +314,7 @@ def tuned(
 
 def _valued(problem: Problem, through: Estimator, accurate: bool) -> tuple[float, Accuracy | None]:
     """Return the objective of an estimator, and its accuracy where that is what the objective is computed from."""
-    if not (accurate and isinstance(problem, Average)):
+    if not accurate or problem.kind != Average.kind:
         return problem.value(through), None
     known = through.accuracy(problem.workload)
     return known.objective, known

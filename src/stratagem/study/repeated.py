@@ -19,8 +19,7 @@ from stratagem.mechanism.client import MOST_BITS
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.mechanism.memo import lower_level_of
 from stratagem.mechanism.rounding import rounded
-from stratagem.mechanism.table import TwoLevelTable
-from stratagem.mechanism.translation_table import TranslationTable
+from stratagem.mechanism.table import Levels
 from stratagem.problem import Problem
 from stratagem.solvers.series import Candidate
 from stratagem.strategies import MatrixStrategy
@@ -105,7 +104,7 @@ def _made(problem: Problem, budget: float, solve: Solve) -> Candidate:
     strategy = solve(replace(problem, epsilon=budget), NEAR).strategy
     strategy = two_levels(strategy) if isinstance(strategy, MatrixStrategy) else strategy
     table = rounded(strategy, Fraction(budget * (1 + 1e-9)), MOST_BITS)
-    if not isinstance(table, TwoLevelTable | TranslationTable):
+    if not isinstance(table, Levels):
         raise ValueError(
             "the best strategy has rows of more than two probabilities, but repeated reports need two"
         )

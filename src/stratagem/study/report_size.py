@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Integral
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import ClassVar
+
+import numpy as np
 
 from stratagem.estimators import estimator
-from stratagem.io.screen import brief, show
+from stratagem.io.screen import Plotted, brief
 from stratagem.io.table import Table
 from stratagem.math.deadline import Deadline
+from stratagem.math.number import array
 from stratagem.problem import problem_of
-from stratagem.solvers import Certified, Problem, search
+from stratagem.solvers import Certified, search
 from stratagem.solvers.solver import check_limits
 from stratagem.strategies import Strategy, TwoLevelStrategy
 from stratagem.workloads import DomainLike
 from stratagem.workloads.given import WorkloadLike
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 MULTIPLES = (2, 4, 8, 16, 32)
 """Numbers of outputs per user type that are tried where none are given."""
@@ -48,10 +46,11 @@ class TradePoint:
 
 
 @dataclass(frozen=True)
-class TradeOff:
+class TradeOff(Plotted):
     """Gap against number of outputs, fewest outputs first; the gap never grows with them."""
 
     __repr__ = brief
+    figure: ClassVar[str] = "plot_trade_off"
 
     points: tuple[TradePoint, ...]
     lower_bound: float
@@ -64,16 +63,6 @@ class TradeOff:
             for one in self.points
         ]
         return str(Table(("outputs", "bits", "objective", "gap"), rows, words=0))
-
-    def plot(self, path: str | Path | None = None, width: float | None = None) -> Figure:
-        """Draw the gap against the size of a report; write an .svg, .png or .pdf if a path is given.
-
-        `width` in inches, that of the style by default.
-
-        Raises:
-            ValueError: without matplotlib, or for a path or width that cannot be used.
-        """
-        return show("plot_trade_off", self, path, width)
 
 
 def trade_off(
@@ -103,7 +92,9 @@ def trade_off(
     workload, n = problem.workload, problem.workload.domain_size
     wanted = _checked(outputs, n)
     check_limits(max_seconds)
-    widest = _two_level(problem, Certified(outputs=wanted[-1], polish=False, max_seconds=max_seconds / 2))
+    first = Certified(outputs=wanted[-1], polish=False, max_seconds=max_seconds / 2)
+    widest = first.finish(problem, search(first, problem).best)
+    assert isinstance(widest, TwoLevelStrategy), "without polishing rows have two levels"
     F, share = problem.factor, max_seconds / 2 / len(wanted)
     points: list[TradePoint] = []
     for m in wanted:
@@ -120,19 +111,10 @@ def _checked(outputs: Sequence[int] | None, n: int) -> list[int]:
     """Return the numbers of outputs in order, refusing what is none or below n."""
     if outputs is None:
         return [k * n for k in MULTIPLES]
-    whole = isinstance(outputs, Iterable) and all(
-        isinstance(m, Integral) and not isinstance(m, bool) for m in outputs
-    )
-    wanted = sorted({int(m) for m in outputs}) if whole else []
+    given = array(outputs)
+    wanted = np.unique(given).tolist() if given.ndim == 1 and given.dtype.kind in "iu" else []
     if not wanted or wanted[0] < n:
         raise ValueError(
             f"outputs is {outputs!r}: give whole numbers of at least {n}, one for each user type"
         )
     return wanted
-
-
-def _two_level(problem: Problem, solver: Certified) -> TwoLevelStrategy:
-    """Return the two-level strategy that a solver without polishing finds."""
-    strategy = solver.finish(problem, search(solver, problem).best)
-    assert isinstance(strategy, TwoLevelStrategy)
-    return strategy

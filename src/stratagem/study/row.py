@@ -67,18 +67,9 @@ def check_data(data: ArrayLike, workload: Workload) -> np.ndarray:
 
 def row_of(mechanism: str, parameters: str, found: Solution | Contender) -> Row:
     """Return the row of a mechanism of this name."""
-    strategy = found.strategy
-    return Row(
-        mechanism,
-        parameters,
-        found.objective,
-        found.accuracy.worst_case_variance,
-        found.accuracy.samples_for(ALPHA),
-        strategy.epsilon,
-        strategy.outputs,
-        strategy.report,
-        strategy.delta,
-    )
+    one, exact = found.strategy, found.accuracy
+    variances = found.objective, exact.worst_case_variance, exact.samples_for(ALPHA)
+    return Row(mechanism, parameters, *variances, one.epsilon, one.outputs, one.report, one.delta)
 
 
 def ranked(rows: list[Row]) -> tuple[Row, ...]:

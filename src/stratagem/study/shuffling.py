@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,14 +15,12 @@ from stratagem.bounds.limited import limited_bound
 from stratagem.math.deadline import deadline, within
 from stratagem.math.number import above_minimum
 from stratagem.math.shuffling import CentralPrivacy, PrivacyBlanket, Target
+from stratagem.mechanism.mechanism import Mechanism
 from stratagem.problem import Problem
 from stratagem.solvers.series import Candidate, valued
 from stratagem.solvers.shuffled import search_shuffled
 from stratagem.study.constrained import Kind, SearchStart, Solve, constrained, in_whole_numbers, people
 from stratagem.study.solution import Solution
-
-if TYPE_CHECKING:
-    from stratagem.mechanism.mechanism import Mechanism
 
 LARGEST = 256
 """Largest number of user types for which pairs are chosen; above, the local budget alone is."""

@@ -13,34 +13,24 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from stratagem.bounds import Bounds
-from stratagem.estimators import (
-    ERROR,
-    Accuracy,
-    Estimator,
-    Users,
-    both_needed,
-    comparable,
-    estimator,
-    mean_variance,
-)
+from stratagem.estimators import Accuracy, Estimator, estimator
 from stratagem.io.screen import brief, show
 from stratagem.io.table import Table
 from stratagem.io.target import check_target
 from stratagem.math.number import above_minimum, count_text
 from stratagem.math.shuffling import CentralPrivacy
+from stratagem.mechanism.export.certificate_file import Certificate, certified
+from stratagem.mechanism.export.saved import WRITERS, StoredStrategy, write_checked
+from stratagem.mechanism.mechanism import SUFFIX, Mechanism
 from stratagem.problem import Average, Problem
 from stratagem.solvers.solver import Status, Step, outlook
-from stratagem.strategies import Strategy, TranslationStrategy
+from stratagem.strategies import Strategy, SurveyStrategy, TranslationStrategy
 from stratagem.study.ranking import Ranking
-from stratagem.study.summary import summary, text, variance_gap
+from stratagem.study.summary import Found, summary, text, variance_gap
 from stratagem.workloads import Workload
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from stratagem.mechanism.export.certificate_file import Certificate
-    from stratagem.mechanism.mechanism import Mechanism
-
 
 LIMITED = (Status.CONVERGED, Status.BASELINE)
 """Statuses of a search that ended by itself, so that either it or the bound limits what is proven."""
@@ -77,14 +67,14 @@ class Promise(ABC):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Solution:
+class Solution(Found):
     """A strategy for a workload and epsilon, its exact accuracy and the bounds that certify it."""
 
     __repr__ = brief
 
     problem: Problem
     """What was asked for: the workload, the budget, the prior, and the variance that was minimised."""
-    strategy: Strategy | TranslationStrategy
+    strategy: Strategy | TranslationStrategy | SurveyStrategy
     accuracy: Accuracy
     """Exact variances of the strategy on the workload."""
     objective: float
@@ -207,11 +197,6 @@ class Solution:
         return self.accuracy.samples_for(alpha)
 
     @cached_property
-    def mean_variance(self) -> float:
-        """The variance that one user of the worst type adds to an answer, in the mean over `comparable` queries."""
-        return mean_variance(self.workload, self.estimator, self.accuracy)
-
-    @cached_property
     def largest_variance(self) -> float | None:
         """The largest variance that one user of any type adds to any answer, as the function `largest_variance`.
 
@@ -219,48 +204,17 @@ class Solution:
         """
         return self.estimator.worst(self.workload)
 
-    @property
-    def largest_comparable(self) -> float | None:
-        """The largest variance that one user adds to any of the `comparable` answers; None for too many queries."""
-        if (chosen := comparable(self.workload)) is self.workload:
-            return self.largest_variance
-        return self.estimator.worst(chosen)
-
-    def users_for(self, error: float = ERROR) -> Users:
-        """Return the users needed for a standard error, as a share of the users, if all had the worst type.
-
-        First for the root mean square over the queries, then for every single answer; None in place of the second
-        where the queries are too many to be looked at one by one.
-
-        Raises:
-            ValueError: if the error is not a positive number.
-
-        Example:
-            >>> import stratagem as st
-            >>> st.optimise(st.histogram(8), epsilon=1.0).users_for(0.01)
-            Users(root_mean_square=27171, least_accurate=37595)
-        """
-        return both_needed(self.mean_variance, self.largest_comparable, error)
-
-    def mechanism(
-        self,
-        *,
-        name: str = "workload",
-    ) -> Mechanism:
+    def mechanism(self, *, name: str = "workload") -> Mechanism:
         """Return the strategy in whole numbers, which clients can run and anybody can check.
 
         Raises:
             ValueError: if the strategy does not fit into whole numbers.
             ArithmeticError: if whole numbers break a constraint.
         """
-        from stratagem.mechanism.mechanism import Mechanism
-
         if self.promise is not None:
             return self.promise.mechanism(self, name)
-        options = {"name": name, "prior": self.prior}
-        return Mechanism.of(
-            self.strategy, self.workload, self.epsilon, interrupted=self.interrupted, **options
-        )
+        options = {"name": name, "prior": self.prior, "interrupted": self.interrupted}
+        return Mechanism.of(self.strategy, self.workload, self.epsilon, **options)
 
     def shuffled(self, users: int, delta: float = 1e-6) -> CentralPrivacy:
         """Return the central privacy of the strategy if the reports of so many users are shuffled together.
@@ -296,15 +250,20 @@ class Solution:
             ValueError: for another suffix, a path that cannot be written, a file that exists, unless `overwrite`, a
                 matrix that is too large, or what the format cannot hold; and as `mechanism`.
         """
-        from stratagem.mechanism.export.saved import WRITERS, StoredStrategy, write_saved
-        from stratagem.mechanism.mechanism import SUFFIX
+        path = check_target(path, self.suffixes, overwrite=overwrite)
+        return write_checked(path, self.kept(path, name))
 
-        matrices = () if self.promise is not None and self.promise.bundled else WRITERS
-        path = check_target(path, (*matrices, SUFFIX), overwrite=overwrite)
+    @property
+    def suffixes(self) -> tuple[str, ...]:
+        """The suffixes of the files that can hold the solution."""
+        return (*(() if self.promise is not None and self.promise.bundled else WRITERS), SUFFIX)
+
+    def kept(self, path: Path, name: str) -> Mechanism | StoredStrategy:
+        """Return what a file of this name keeps of the solution: the bundle, or the matrix with what it is for."""
         if path.name.lower().endswith(SUFFIX):
-            return write_saved(path, self.mechanism(name=name))
+            return self.mechanism(name=name)
         asked = (max(self.epsilon, self.strategy.epsilon), self.workload, name, self.prior)
-        return write_saved(path, StoredStrategy(self.strategy.dense(), *asked, interrupted=self.interrupted))
+        return StoredStrategy(self.strategy.dense(), *asked, interrupted=self.interrupted)
 
     @cached_property
     def certificate(self) -> Certificate:
@@ -315,9 +274,7 @@ class Solution:
         Raises:
             ValueError: beyond 1024 user types, whose arrays are too large, and for worst cases and queries.
         """
-        from stratagem.mechanism.export.certificate_file import Certificate, certified
-
-        if not isinstance(self.problem, Average):
+        if self.problem.kind != Average.kind:
             raise ValueError(
                 f"the objective is {self.objective_kind}, but a certificate proves a bound on the average: optimise "
                 "the average, under the solution's prior for its bound"
@@ -325,7 +282,7 @@ class Solution:
         proof = self.bounds[self.bounds.name].proof
         if proof is not None:
             return Certificate(self.workload, proof)
-        return certified(self.workload, self.epsilon, self.prior, self.lower_bound)
+        return certified(self.problem, self.lower_bound)
 
     def plot(self, path: str | Path | None = None, width: float | None = None) -> Figure:
         """Draw the strategy and the error of every query; write an .svg, .png or .pdf if a path is given.

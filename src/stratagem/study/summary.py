@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from stratagem.bounds import Bounds
-from stratagem.estimators import Accuracy, Users, ask, comparable, errors, off, users_needed
+from stratagem.estimators import (
+    ERROR,
+    Accuracy,
+    Users,
+    ask,
+    both_needed,
+    comparable,
+    errors,
+    mean_variance,
+    off,
+    users_needed,
+)
 from stratagem.io.screen import folded
 from stratagem.io.table import Table
 from stratagem.math.number import above_minimum, number_text, percent_apart, users_text
-from stratagem.problem import Problem, WorstCase, WorstQuery, relative_gap
+from stratagem.problem import Problem, relative_gap
 from stratagem.workloads.bibliography import SCOPE
 from stratagem.workloads.explicit import counts_users
 
@@ -18,40 +30,43 @@ if TYPE_CHECKING:
     from stratagem.workloads import Workload
 
 
-class Found(Protocol):
-    """A strategy with what it needs: a solution, or a published mechanism at its best.
+class Found:
+    """A strategy with what it needs: a solution, or a published mechanism at its best."""
 
-    Values that are computed when they are first asked for have the type Any here, as protocols know no other way.
-    """
+    problem: Any
+    """What it was made for."""
+    objective: Any
+    """The variance that was to be small."""
+    accuracy: Any
+    """Exact variances of the strategy on the workload."""
+    estimator: Any
+    """The estimator of the strategy for the prior: exact variances, and answers from counts."""
 
-    @property
-    def problem(self) -> Problem:
-        """What it was made for."""
-        ...
-
-    @property
-    def objective(self) -> float:
-        """The variance that was to be small."""
-        ...
-
-    @property
-    def accuracy(self) -> Any:
-        """Exact variances of the strategy on the workload."""
-        ...
-
-    @property
-    def mean_variance(self) -> Any:
+    @cached_property
+    def mean_variance(self) -> float:
         """The variance that one user of the worst type adds to an answer, in the mean over `comparable` queries."""
-        ...
+        return mean_variance(self.problem.workload, self.estimator, self.accuracy)
 
-    @property
-    def largest_comparable(self) -> Any:
-        """The largest variance that one user adds to any of the `comparable` answers; None if unknown."""
-        ...
+    @cached_property
+    def largest_comparable(self) -> float | None:
+        """The largest variance that one user adds to any of the `comparable` answers; None for too many queries."""
+        return self.estimator.worst(comparable(self.problem.workload))
 
-    def users_for(self, error: float = ...) -> Users:
-        """Return the users needed for a standard error."""
-        ...
+    def users_for(self, error: float = ERROR) -> Users:
+        """Return the users needed for a standard error, as a share of the users, if all had the worst type.
+
+        First for the root mean square over the queries, then for every single answer; None in place of the second
+        where the queries are too many to be looked at one by one.
+
+        Raises:
+            ValueError: if the error is not a positive number.
+
+        Example:
+            >>> import stratagem as st
+            >>> st.optimise(st.histogram(8), epsilon=1.0).users_for(0.01)
+            Users(root_mean_square=27171, least_accurate=37595)
+        """
+        return both_needed(self.mean_variance, self.largest_comparable, error)
 
 
 OURS, PUBLISHED, MINIMUM = "Stratagem", " (published)", "proven minimum"
@@ -62,6 +77,11 @@ ALIKE = 5e-4
 """Relative difference below which two numbers are the same, as it would read 0.0 %."""
 LOOKED_AT = 128
 """User types up to which every answer of every published mechanism is looked at, which takes a second."""
+WHOSE = {
+    "worst-query": "for the least accurate answer, on average over the values",
+    "worst-case": "if everybody had the hardest value",
+}
+"""Whose variance an objective is, where that is no average over the user types."""
 FAR = 100.0
 """Ratio above which a number of times is said, not per cents."""
 
@@ -107,9 +127,9 @@ def _people(problem: Problem, bounds: Bounds, rows: Mapping[str, Found], users: 
     workload, cells = problem.workload, list[tuple[str, ...]]()
     for name, one in rows.items():
         both = one.users_for() if users is None else errors(one.mean_variance, one.largest_comparable, users)
-        cells.append((name, *(_number(value, workload) for value in both)))
+        cells.append((name, *(_number(value, users, workload) for value in both)))
     if least := minimum_text(problem, bounds, users):
-        cells.append((MINIMUM, *(("", least) if isinstance(problem, WorstQuery) else (least, ""))))
+        cells.append((MINIMUM, *(("", least) if problem.single else (least, ""))))
     heading = "people needed" if users is None else f"error with {users_text(users)} people"
     table = Table((heading, "typical answer", "every answer"), cells, bold=0)
     return table if workload.queries > 1 else table.without("every answer")
@@ -120,12 +140,12 @@ def minimum_text(problem: Problem, bounds: Bounds, users: int | None) -> str:
     if comparable(problem.workload) is not problem.workload:
         return ""
     least = fewest_users(problem, bounds) if users is None else least_error(problem, bounds, users)
-    return _number(least, problem.workload) if least > (1 if users is None else 0) else ""
+    return _number(least, users, problem.workload) if least > (1 if users is None else 0) else ""
 
 
-def _number(value: float | None, workload: Workload) -> str:
-    """Return a number of people as text, or an error as a share of them or a person in the units of the queries."""
-    if value is None or isinstance(value, int):
+def _number(value: Any, users: int | None, workload: Workload) -> str:
+    """Return a number of people as text, for `users` an error as a share of them, or a person in other units."""
+    if users is None or value is None:
         return users_text(value)
     return error_text(value, counts_users(comparable(workload)))
 
@@ -150,8 +170,12 @@ def expect(found: Found, users: int) -> list[str]:
 
 def least_error(problem: Problem, bounds: Bounds, users: int) -> float:
     """Return a lower bound on the error of unbiased estimates from one report of each user, as `fewest_users`."""
-    queries = 1 if isinstance(problem, WorstQuery) else problem.workload.queries
-    return errors(problem.least(bounds) / queries, None, users).root_mean_square
+    return errors(_least(problem, bounds), None, users).root_mean_square
+
+
+def _least(problem: Problem, bounds: Bounds) -> float:
+    """Return what one user adds to the variance of an answer at least, in the mean over those of the objective."""
+    return problem.least(bounds) / (1 if problem.single else problem.workload.queries)
 
 
 def fewer_sentence(ours: Found, published: Sequence[Found], users: int | None, *, named: bool = False) -> str:
@@ -164,7 +188,7 @@ def fewer_sentence(ours: Found, published: Sequence[Found], users: int | None, *
     words = ("fewer people than", "more people than", "as many people as")
     many = needed > FAR * least
     apart = f"{number_text(needed / least)} times {words[-1]}" if many else less(needed, least, words)
-    which = "every answer" if isinstance(ours.problem, WorstQuery) else "a typical answer"
+    which = "every answer" if ours.problem.single else "a typical answer"
     hardest = "" if users is not None else f"\n{HARDEST}"
     return f"For {which} {apart} {best}.{_better(ours, published, users)}{hardest}"
 
@@ -175,9 +199,7 @@ def _better(ours: Found, published: Sequence[Found], users: int | None) -> str:
     For so many `users` it is off by less.
     """
     every, workload = ours.largest_comparable, ours.problem.workload
-    known = workload.queries == 1 or isinstance(
-        ours.problem, WorstQuery
-    )  # the typical answer is every answer
+    known = workload.queries == 1 or ours.problem.single  # the typical answer is every answer
     if every is None or known or workload.domain_size > LOOKED_AT:
         return ""
     others = [(one.largest_comparable, one) for one in published if one.largest_comparable is not None]
@@ -185,7 +207,7 @@ def _better(ours: Found, published: Sequence[Found], users: int | None) -> str:
     if least >= every * (1 - ALIKE):
         return ""
     if users is not None:
-        size = _number(errors(least, None, users).root_mean_square, workload)
+        size = _number(errors(least, None, users).root_mean_square, users, workload)
         return f"\nWith {best} the least accurate answer is off by {size}."
     needed = users_text(users_needed(least))
     return f"\nFor every answer {best} needs {needed} people; the objective worst-query may need fewer."
@@ -198,16 +220,8 @@ def minimum_sentence(found: Found, bounds: Bounds) -> str:
         ratio = people_needed(found) / fewest_users(problem, bounds)
         people = f"People needed {above_minimum(ratio - 1)}.\n"
     gap = variance_gap(problem, bounds, found.objective, found.accuracy)
-    return f"{people}Variance {above_minimum(gap)}, {_which(problem)}."
-
-
-def _which(problem: Problem) -> str:
-    """Return whose variance the objective is."""
-    if isinstance(problem, WorstQuery):
-        return "for the least accurate answer, on average over the values"
-    if isinstance(problem, WorstCase):
-        return "if everybody had the hardest value"
-    return "on average over the values" if problem.prior is None else "on average under the prior"
+    average = "on average over the values" if problem.prior is None else "on average under the prior"
+    return f"{people}Variance {above_minimum(gap)}, {WHOSE.get(problem.kind, average)}."
 
 
 def variance_gap(problem: Problem, bounds: Bounds, objective: float, accuracy: Accuracy) -> float:
@@ -230,9 +244,7 @@ def bound_sentences(problem: Problem, bounds: Bounds) -> str:
     least = fewest_users(problem, bounds)
     if least <= 1:
         return f"{at} the lower bound is too small to say how many people are needed."
-    goal = off(
-        problem.workload, answers="the least accurate answer is" if isinstance(problem, WorstQuery) else ""
-    )
+    goal = off(problem.workload, answers="the least accurate answer is" if problem.single else "")
     return f"{at} at least {users_text(least)} people are needed so that {goal}. This holds for {EVERY}."
 
 
@@ -248,13 +260,12 @@ def fewest_users(problem: Problem, bounds: Bounds) -> int:
 
     For the root mean square over the queries; for the least accurate answer where the objective is its variance.
     """
-    queries = 1 if isinstance(problem, WorstQuery) else problem.workload.queries
-    return users_needed(problem.least(bounds) / queries)
+    return users_needed(_least(problem, bounds))
 
 
 def people_needed(found: Found) -> int:
     """Return the users needed for the `goal`, in the measure of `fewest_users`."""
-    single = found.largest_comparable if isinstance(found.problem, WorstQuery) else None
+    single = found.largest_comparable if found.problem.single else None
     return users_needed(found.mean_variance if single is None else single)
 
 

@@ -62,7 +62,7 @@ def tune(
 def _tuned(problem: Problem, mechanism: str, time: Deadline) -> Solution:
     """Return the solution of a problem by a published mechanism, within the time."""
     known = {baseline.name: baseline for baseline in BASELINES}
-    if not isinstance(mechanism, str) or mechanism not in known:
+    if (baseline := known.get(str(mechanism))) is None:
         raise ValueError(f"{mechanism!r} is not a published mechanism: {nearest(str(mechanism), known)}")
     if (n := problem.workload.domain_size) > TUNED_ON:
         raise ValueError(
@@ -71,7 +71,7 @@ def _tuned(problem: Problem, mechanism: str, time: Deadline) -> Solution:
         )
     try:
         with within(time.until(TUNED)):
-            contender = tuned(known[mechanism], problem, setting_of(problem), accurate=True)
+            contender = tuned(baseline, problem, setting_of(problem), accurate=True)
     except FAILURES as error:
         raise ValueError(
             f"{mechanism} was asked for, but double precision does not hold its numbers for these queries ({error}): "
@@ -96,8 +96,7 @@ def _tuned(problem: Problem, mechanism: str, time: Deadline) -> Solution:
         baselines=Ranking((contender,)),
         prior=problem.prior,
     )
-    certify(solution)
-    return solution
+    return certify(solution)
 
 
 def _finite(contender: Contender, problem: Problem) -> tuple[Strategy, Contender]:

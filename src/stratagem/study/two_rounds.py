@@ -10,7 +10,7 @@ import numpy as np
 
 from stratagem.domain.attribute import Attribute
 from stratagem.domain.bins import Bins
-from stratagem.domain.values import OTHER, Codes, Labels
+from stratagem.domain.values import OTHER, Codes
 from stratagem.estimation.estimate import Estimate
 from stratagem.estimation.estimation import answered
 from stratagem.estimators.best_linear import BestLinear
@@ -84,17 +84,20 @@ def second_round(
         E = ratio(float(first.epsilon))
         cells = int(np.clip((E - 1) * math.sqrt(people / E) / ERRORS, 2, min(MOST, bins)))
     cells = integer(cells, "the number of merged bins", 2, bins, "leave it out")
-    below = np.cumsum(p[:bins]) / p[:bins].sum()
-    inner = [1 + int(np.abs(below[:-1] - k / cells).argmin()) for k in range(1, cells)]
+    merged, prior = _merged(first, p, cells)
+    limits = Auto(gap=GAP, max_seconds=granted(seconds, SECONDS))
+    found = optimise(_about(first.workload, merged), float(first.epsilon), limits, on_step, prior=prior)
+    return found.mechanism(name=first.name)
+
+
+def _merged(first: Mechanism, p: np.ndarray, cells: int) -> tuple[Attribute, np.ndarray]:
+    """Return the attribute whose bins are merged to nearly equal ones of the shares p (n,), and their shares."""
     values = _bins(first)
+    below = np.cumsum(p[: values.bins]) / p[: values.bins].sum()
+    inner = [1 + int(np.abs(below[:-1] - k / cells).argmin()) for k in range(1, cells)]
     starts, edges = np.unique([0, *inner, *values.outside]), values.edges
     kept = tuple(edges[k] for k in np.union1d(starts, [len(edges) - 1]))
-    merged = replace(first.attributes[0], values=replace(values, edges=kept))
-    workload = _about(first.workload, merged)
-    prior = np.add.reduceat(p, starts)
-    limits = Auto(gap=GAP, max_seconds=granted(seconds, SECONDS))
-    found = optimise(workload, float(first.epsilon), limits, on_step, prior=prior)
-    return found.mechanism(name=first.name)
+    return replace(first.attributes[0], values=replace(values, edges=kept)), np.add.reduceat(p, starts)
 
 
 def learned(first: Mechanism, counts: Counts) -> np.ndarray:
@@ -241,7 +244,7 @@ def _bins(first: Mechanism) -> Bins:
         found = replace(Bins.of((*range(values.numbers + 1), *rest)), no_answer=values.no_answer)
     if not isinstance(found, Bins) or found.bins < 3:
         raise ValueError(
-            f"{attribute.name} has {attribute.size} {'labels' if isinstance(values, Labels) else 'values'}, but two "
+            f"{attribute.name} has {attribute.size} {'labels' if values.texts else 'values'}, but two "
             "rounds merge neighbouring bins: give a first mechanism with at least three bins of numbers, dates or times"
         )
     return found
@@ -266,7 +269,7 @@ def _starts(first: Mechanism, second: Mechanism) -> np.ndarray:
     values, merged = _bins(first), second.attributes[0].values
     edges = values.edges
     places = {text: k for k, text in enumerate(edges)}
-    found = [places.get(text, -1) for text in (merged.edges if isinstance(merged, Bins) else ())]
+    found = [places.get(text, -1) for text in merged.edges]
     fits = len(second.attributes) == 1 and second.attributes[0].name == first.attributes[0].name
     fits = fits and merged.no_answer == values.no_answer and merged.entry().get("zone", "") == values.zone
     if not fits or not found or [found[0], found[-1]] != [0, len(edges) - 1] or (np.diff(found) <= 0).any():

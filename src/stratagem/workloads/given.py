@@ -15,6 +15,7 @@ from stratagem.io.toml import build, naming, nearest, read_table
 from stratagem.workloads import Domain, DomainLike, Workload, explicit
 from stratagem.workloads.matrix_file import read_matrix
 from stratagem.workloads.recipe import FAMILIES, FamilyRecipe, QueryRecipe, Request, refuse_options
+from stratagem.workloads.survey import Survey
 
 KINDS = ("workloads", "solvers")
 HEADER = ("title", "reference")
@@ -164,8 +165,8 @@ def _from_matrix(path: Path, request: Request) -> Workload:
         return explicit(read_matrix(path), request.domain)
 
 
-WorkloadLike = Workload | str | Path | ArrayLike
-"""A workload, its name in the catalogue, the path of a .toml, .npy or .csv file, or queries as a matrix (p x n)."""
+WorkloadLike = Workload | Survey | str | Path | ArrayLike
+"""A workload, a survey, a name in the catalogue, the path of a .toml, .npy or .csv file, or a matrix (p x n)."""
 
 
 def workload_of(
@@ -179,6 +180,8 @@ def workload_of(
     >>> workload_of("prefix", 8).queries, workload_of([[1, 0], [1, 1]]).domain_size
     (8, 2)
     """
+    if isinstance(given, Survey):
+        given = given.workload
     if isinstance(given, Workload):
         if domain is not None:
             raise ValueError(

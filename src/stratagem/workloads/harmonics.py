@@ -10,8 +10,8 @@ from itertools import combinations, product
 import numpy as np
 
 from stratagem.workloads.combined import Stack, Weighted
-from stratagem.workloads.product import Product
 from stratagem.workloads.spectrum import Spectrum, Type, by_size, combined, common
+from stratagem.workloads.table import factors
 from stratagem.workloads.workload import Array, Margin, Workload
 
 
@@ -49,7 +49,7 @@ class Part:
     def of(margin: Margin) -> Part:
         """Split the queries of a table by their factors."""
         ordered, queries, free, spectra, start = [], [], [], [], 0
-        for factor in _factors(margin.workload):
+        for factor in factors(margin.workload):
             own = margin.attributes[start : start + len(factor.domain.sizes)]
             spectrum, start = factor.structure.spectrum, start + len(own)
             if spectrum is None:
@@ -201,13 +201,3 @@ def _pieces(workload: Workload) -> Iterator[Workload]:
             yield Weighted(piece, workload.weight)
     else:
         yield workload
-
-
-def _factors(workload: Workload) -> list[Workload]:
-    """Return the factors of a Kronecker product, the first with its weight."""
-    if isinstance(workload, Product):
-        return [one for factor in workload.factors for one in _factors(factor)]
-    if isinstance(workload, Weighted) and isinstance(workload.workload, Product | Weighted):
-        first, *rest = _factors(workload.workload)
-        return [Weighted(first, workload.weight), *rest]
-    return [workload]

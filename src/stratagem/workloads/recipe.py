@@ -26,13 +26,6 @@ from stratagem.workloads import (
 )
 from stratagem.workloads.explicit import Explicit, power_queries
 
-PRIMITIVES: dict[str, Callable[[Domain], Workload]] = {
-    "identity": histogram,
-    "total": total,
-    "prefix": prefix,
-    "all-range": all_range,
-}
-
 
 def _numbers(domain: Domain, numbers: Sequence[float] | None) -> Sequence[float]:
     """Return the numbers that the values of one attribute stand for, by default 0, 1, 2, ..., and 0 for no answer."""
@@ -58,6 +51,42 @@ def _moments(domain: Domain, order: int, numbers: Sequence[float] | None = None)
     who = [[k not in values.outside for k in range(values.size)]]
     people = Explicit(np.array(who, float), domain, (f"people with a value of {domain.names[0]}",))
     return stack([sums, weighted(people, float(np.abs(known).max()))])
+
+
+def _values(domain: Domain) -> list[float] | None:
+    """Return what the values of an attribute stand for in a sum: the middles of bins, 0 for other and no answer."""
+    (attribute,) = domain.attributes
+    values = attribute.values
+    if isinstance(values, Codes):
+        return None
+    numbers = [0.0 if k in values.outside else values.middle(k) for k in range(values.size)]
+    known = [one for one in numbers if one is not None]
+    if len(known) < len(numbers):
+        raise ValueError(
+            f"a mean of {attribute.name} was asked for, but its values are no numbers: ask for its table"
+        )
+    return known
+
+
+def mean_of(domain: Domain) -> Workload:
+    """Return the sum of the values of one attribute, as a survey asks for it."""
+    return _mean(domain, _values(domain))
+
+
+def moments_of(domain: Domain, order: int = 2) -> Workload:
+    """Return the sums of the first powers of the values of one attribute."""
+    return _moments(domain, order, _values(domain))
+
+
+PRIMITIVES: dict[str, Callable[[Domain], Workload]] = {
+    "identity": histogram,
+    "total": total,
+    "prefix": prefix,
+    "all-range": all_range,
+    "mean": mean_of,
+    "moments": moments_of,
+    "parity": parity,
+}
 
 
 class Family(NamedTuple):

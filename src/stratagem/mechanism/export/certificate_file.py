@@ -18,9 +18,11 @@ from stratagem.io.target import check_target, written_atomically
 from stratagem.io.toml import naming
 from stratagem.math.linalg import centred_factor
 from stratagem.math.privacy import check, check_prior, uniform
+from stratagem.mechanism.export.saved import specified
+from stratagem.problem import Problem
 from stratagem.workloads import Workload
 from stratagem.workloads.centring import centred, total_term
-from stratagem.workloads.serial import from_data, to_data
+from stratagem.workloads.serial import to_data
 
 SUFFIX = ".npz"
 ARRAYS = {"gamma": 1, "avoided": 2, "spread": 1, "level": 1, "prices": 1, "gram": 2, "prior": 1}
@@ -50,20 +52,15 @@ class Certificate:
         return save_certificate(path, self, overwrite=overwrite)
 
 
-def certified(
-    workload: Workload,
-    epsilon: float,
-    prior: np.ndarray | None = None,
-    enough: float = math.inf,
-    seconds: float = SECONDS,
-) -> Certificate:
+def certified(problem: Problem, enough: float = math.inf, seconds: float = SECONDS) -> Certificate:
     """Return a certificate of the nonnegative bound, searched for until it is enough or time is up."""
+    workload = problem.workload
     if workload.domain_size > LARGEST:
         raise ValueError(
             f"the domain has {workload.domain_size} user types, but a certificate holds n x n numbers, n at most "
             f"{LARGEST}: use a smaller domain"
         )
-    return Certificate(workload, nonnegative(workload, epsilon, seconds, enough, prior))
+    return Certificate(workload, nonnegative(workload, problem.epsilon, seconds, enough, problem.prior))
 
 
 def save_certificate(path: str | Path, certificate: Certificate, *, overwrite: bool = False) -> Path:
@@ -93,7 +90,7 @@ def load_certificate(path: str | Path) -> Certificate:
     path = Path(path)
     with naming(str(path)):
         arrays, specification = _read(path)
-        workload = _workload(specification)
+        workload = specified(specification)
         proof = _proof(arrays, workload)
         stated = float(arrays["value"])
         if not stated <= proof.value * (1 + AGREE):
@@ -122,14 +119,6 @@ def _read(path: Path) -> tuple[dict[str, np.ndarray], str]:
                 f"the array {name} does not hold the numbers of a certificate: give another file"
             )
     return arrays, str(text)
-
-
-def _workload(specification: str) -> Workload:
-    """Return the workload that a specification describes."""
-    try:
-        return from_data(json.loads(specification))
-    except (json.JSONDecodeError, RecursionError):
-        raise ValueError("its specification is not JSON: give a file that stratagem wrote") from None
 
 
 def _proof(arrays: dict[str, np.ndarray], workload: Workload) -> Proof:

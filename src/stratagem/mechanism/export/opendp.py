@@ -33,13 +33,9 @@ def to_opendp(mechanism: Mechanism) -> Measurement:
         ImportError: without the package opendp; the extra `opendp` installs it.
         ValueError: if these features are not enabled, or for more than 2^31 - 1 user types.
     """
-    from opendp.domains import atom_domain
-    from opendp.measurements import make_user_measurement
-    from opendp.measures import max_divergence
-    from opendp.metrics import discrete_distance
-    from opendp.mod import GLOBAL_FEATURES
+    from opendp import domains, measurements, measures, metrics, mod
 
-    if missing := {"contrib", "honest-but-curious"} - GLOBAL_FEATURES:
+    if missing := {"contrib", "honest-but-curious"} - mod.GLOBAL_FEATURES:
         features = ", ".join(f'"{name}"' for name in sorted(missing))
         raise ValueError(
             f"OpenDP takes a function from outside only with {' and '.join(sorted(missing))} enabled: call "
@@ -57,10 +53,10 @@ def to_opendp(mechanism: Mechanism) -> Measurement:
             raise ValueError(f"{cell} was given as a user type, but there are {n}: give 0 to {n - 1}")
         return client.sampler.draw(client.cell(mechanism.value(cell)), secrets.token_bytes)
 
-    return make_user_measurement(
-        atom_domain(bounds=(0, n - 1), T=int),
-        discrete_distance(),
-        max_divergence(),
+    return measurements.make_user_measurement(
+        domains.atom_domain(bounds=(0, n - 1), T=int),
+        metrics.discrete_distance(),
+        measures.max_divergence(),
         randomise,
         lambda distance: epsilon if distance else 0.0,
         TO=int,

@@ -15,9 +15,7 @@ from stratagem.io.npz import array_names, read_arrays, write_parquet
 from stratagem.io.target import check_target, written_atomically
 from stratagem.io.toml import naming
 from stratagem.math.privacy import check, check_prior
-from stratagem.mechanism import mechanism as bundle
-from stratagem.mechanism.matrix_input import OUTPUT
-from stratagem.mechanism.mechanism import Mechanism, load_mechanism
+from stratagem.mechanism.mechanism import SUFFIX, Mechanism, load_mechanism
 from stratagem.strategies import MatrixStrategy
 from stratagem.strategies.two_level import two_levels
 from stratagem.workloads import Workload
@@ -27,6 +25,8 @@ KEYS = ("strategy", "epsilon", "workload", "specification")
 WANTED = "a saved strategy, .ldp.json or .npz,"
 STATUS, INTERRUPTED = "status", "interrupted"
 """Name of the text that is stored only if the search was interrupted."""
+OUTPUT = "output"
+"""The column of a table that says the order of the rows."""
 PRIOR = "prior"
 """Name of the array that is stored only if the strategy has a prior other than 1/n."""
 WITHOUT_PRIOR = (".csv", ".parquet")
@@ -49,7 +49,6 @@ class StoredStrategy:
     """Whether Ctrl-C ended the search that found it."""
 
     def __post_init__(self) -> None:
-        """Check that the three parts fit together."""
         check(self.epsilon)
         if self.strategy.epsilon > self.epsilon:
             raise ValueError(
@@ -68,22 +67,16 @@ class StoredStrategy:
 def save(path: str | Path, stored: StoredStrategy) -> Path:
     """Write a strategy: .npz for everything, .csv, .mat and .parquet for the matrix (.mat with epsilon too).
 
-    The .npz holds `strategy` (m x n float64), `epsilon`, `workload` (its name) and `specification` (the
-    workload as JSON text, from which it is rebuilt exactly), and `prior` (n) where there is one; the .mat
-    holds `strategy`, `epsilon` and `prior`. Both hold the text `status`, "interrupted", where Ctrl-C ended the
-    search. The .csv, under a header, and the .parquet hold a column `output`
-    and the columns `u0`, `u1`, ... of the user types. All of them hold doubles: the whole numbers that
-    clients draw from are in the bundle alone. The file appears complete or not at all.
+    The .npz holds `strategy` (m x n float64), `epsilon`, `workload` (its name) and `specification` (the workload as
+    JSON text, from which it is rebuilt exactly), and `prior` (n) where there is one; the .mat holds `strategy`,
+    `epsilon` and `prior`. Both hold the text `status`, "interrupted", where Ctrl-C ended the search. The .csv, under a
+    header, and the .parquet hold a column `output` and the columns `u0`, `u1`, ... of the user types. All of them hold
+    doubles: the whole numbers that clients draw from are in the bundle alone. The file appears complete or not at all.
 
     Raises:
         ValueError: for another suffix, a folder that does not exist, or a prior in a format without one.
     """
-    path = check_target(path, tuple(WRITERS))
-    if stored.prior is not None:
-        check_prior_kept(path)
-    with written_atomically(path) as file:
-        WRITERS[path.suffix.lower()](file, stored)
-    return path
+    return write_checked(check_target(path, tuple(WRITERS)), stored)
 
 
 def check_prior_kept(path: Path) -> None:
@@ -118,7 +111,7 @@ def load(path: str | Path) -> StoredStrategy:
         return StoredStrategy(
             MatrixStrategy(_numbers(arrays["strategy"], "strategy", 2)),
             float(_numbers(arrays["epsilon"], "epsilon", 0)),
-            _workload(_text(arrays["specification"], "specification")),
+            specified(_text(arrays["specification"], "specification")),
             _text(arrays["workload"], "workload"),
             _numbers(arrays[PRIOR], PRIOR, 1) if PRIOR in arrays else None,
             STATUS in arrays and _text(arrays[STATUS], STATUS) == INTERRUPTED,
@@ -213,15 +206,13 @@ def _text(array: np.ndarray, key: str) -> str:
     return str(array)
 
 
-def _workload(specification: str) -> Workload:
+def specified(specification: str) -> Workload:
+    """Return the workload that the specification in a file describes."""
     try:
         data = json.loads(specification)
     except (ValueError, RecursionError):
         raise ValueError("its specification is not JSON: give a file that stratagem wrote") from None
     return from_data(data)
-
-
-SUFFIXES = (*WRITERS, bundle.SUFFIX)
 
 
 def read_saved(path: str | Path) -> Mechanism | StoredStrategy:
@@ -242,11 +233,20 @@ def write_saved(path: str | Path, saved: Mechanism | StoredStrategy) -> Path:
     Raises:
         ValueError: for another suffix, a folder that does not exist, or a format that cannot hold it.
     """
-    path = check_target(path, SUFFIXES)
-    name = path.name.lower()
-    if name.endswith(bundle.SUFFIX):
-        return (saved if isinstance(saved, Mechanism) else to_mechanism(saved)).save(path, overwrite=True)
-    return save(path, to_stored(saved) if isinstance(saved, Mechanism) else saved)
+    return write_checked(check_target(path, (*WRITERS, SUFFIX)), saved)
+
+
+def write_checked(path: Path, saved: Mechanism | StoredStrategy) -> Path:
+    """Write as `write_saved` does, to a path that `check_target` returned."""
+    bundled = path.name.lower().endswith(SUFFIX)
+    if not bundled and saved.prior is not None:
+        check_prior_kept(path)
+    with written_atomically(path) as file:
+        if bundled:
+            file.write((saved if isinstance(saved, Mechanism) else to_mechanism(saved)).text)
+        else:
+            WRITERS[path.suffix.lower()](file, to_stored(saved) if isinstance(saved, Mechanism) else saved)
+    return path
 
 
 def to_stored(mechanism: Mechanism) -> StoredStrategy:
@@ -258,19 +258,11 @@ def to_stored(mechanism: Mechanism) -> StoredStrategy:
         ValueError: if the matrix is too large to be written out.
     """
     matrix = mechanism.strategy.dense()
-    epsilon = max(float(mechanism.epsilon), matrix.epsilon)
-    return StoredStrategy(
-        matrix, epsilon, mechanism.workload, mechanism.name, mechanism.prior, mechanism.interrupted
-    )
+    about = mechanism.workload, mechanism.name, mechanism.prior, mechanism.interrupted
+    return StoredStrategy(matrix, max(float(mechanism.epsilon), matrix.epsilon), *about)
 
 
-def to_mechanism(
-    stored: StoredStrategy,
-) -> Mechanism:
+def to_mechanism(stored: StoredStrategy) -> Mechanism:
     """Return the mechanism of a stored strategy, its patterns found again where every row has two levels."""
-    options = {
-        "name": stored.name,
-        "prior": stored.prior,
-        "interrupted": stored.interrupted,
-    }
+    options = {"name": stored.name, "prior": stored.prior, "interrupted": stored.interrupted}
     return Mechanism.of(two_levels(stored.strategy), stored.workload, stored.epsilon, **options)

@@ -226,3 +226,8 @@ class SaddlePointState:
     def objective(self) -> float:
         """The smallest value of the largest variance so far."""
         return self.found.value
+
+    @property
+    def adversary(self) -> np.ndarray:
+        """The adversary's best weights (k,)."""
+        return self.mixture

@@ -199,3 +199,8 @@ class SaddleState:
     def objective(self) -> float:
         """The smallest value of the largest variance so far."""
         return self.found.value
+
+    @property
+    def adversary(self) -> np.ndarray:
+        """The adversary's best weights (k,), uniform ones before its first step."""
+        return self.best.mixture if self.best else uniform(len(self.found.variances))

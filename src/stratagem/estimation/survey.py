@@ -1,0 +1,96 @@
+"""The estimate of a survey: the table of every part by itself, from the reports of all users."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from stratagem.estimation.estimate import Estimate
+from stratagem.estimation.gap import check_arranged
+from stratagem.estimation.impossibility import Impossible, merged
+from stratagem.estimation.interval import Interval
+from stratagem.estimators.evidence import Evidence
+from stratagem.estimators.survey import SurveyEvidence
+from stratagem.workloads import Workload
+from stratagem.workloads.given import WorkloadLike, workload_of
+
+
+@dataclass(frozen=True, eq=False)
+class SurveyEstimate(Estimate):
+    """Answers to the questions of a survey.
+
+    All queries that one part answers are about one table, whose data vector is post-processed for all of them together:
+    one cell has one answer, whatever it is asked with. Post-processing, shares and intervals are those of that table.
+    """
+
+    evidence: SurveyEvidence
+    make: Callable[[Evidence, Workload], Estimate] = field(kw_only=True)
+    """Function from the evidence of a table and the queries about it to an estimate."""
+
+    @cached_property
+    def tables(self) -> dict[int, Estimate]:
+        """The estimate of every part's table, for all queries of the survey that it answers, by its number."""
+        return {
+            part: self.make(self._of(part), queries)
+            for part, queries, _ in self.evidence.estimator.by_part(self.base or self.workload)
+        }
+
+    def _of(self, part: int) -> Evidence:
+        found = self.evidence.of_table(part)
+        if found is None:
+            raise ValueError(
+                "a table of the survey is too large for estimates with post-processing or shares: ask for unbiased ones"
+            )
+        return found
+
+    def by_table(self) -> list[tuple[Estimate, np.ndarray]]:
+        among = self.among or self.workload.queries
+        found = []
+        for part, queries, places in self.evidence.estimator.by_part(self.workload):
+            table = self.tables[part] if part in self.tables else self.make(self._of(part), queries)
+            asked = table if queries is table.workload else table.ask(queries)
+            found.append((replace(asked, among=among, simultaneous=self.simultaneous), places))
+        return found
+
+    @cached_property
+    def _by_table(self) -> list[tuple[Estimate, np.ndarray]]:
+        return self.by_table()
+
+    def _gathered(self, numbers: Callable[[Estimate], np.ndarray]) -> np.ndarray:
+        found = np.empty(self.workload.queries)
+        for one, places in self._by_table:
+            found[places] = numbers(one)
+        return found
+
+    def _answers(self) -> np.ndarray:
+        return self._gathered(lambda one: one.answers)
+
+    @cached_property
+    def _interval(self) -> Interval:
+        return Interval(self._gathered(lambda one: one.low), self._gathered(lambda one: one.high))
+
+    @cached_property
+    def impossible(self) -> Impossible:
+        return merged([one.impossible for one, _ in self._by_table])
+
+    @property
+    def data(self) -> np.ndarray:
+        raise ValueError(
+            "a survey has a table for each part: ask for the table of some attributes, by marginal"
+        )
+
+    def ask(self, workload: WorkloadLike) -> Estimate:
+        asked = workload_of(workload, default=lambda: self.workload.domain)
+        base = self.base or self.workload
+        self.evidence.check(asked)
+        check_arranged(self.naming.attributes, asked, base)
+        return replace(self, workload=asked, base=base)
+
+
+def surveyed(evidence: SurveyEvidence, make: Callable[..., Estimate], **shown: Any) -> SurveyEstimate:
+    """Return the estimate of a survey; `make` makes that of a table, the rest are the fields of an estimate."""
+    return SurveyEstimate(evidence=evidence, make=make, processed=None, **shown)

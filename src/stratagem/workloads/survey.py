@@ -1,0 +1,88 @@
+"""Surveys: queries of any kind about any attributes, written down one question after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+from stratagem.workloads import (
+    Domain,
+    DomainLike,
+    Workload,
+    all_range,
+    along,
+    histogram,
+    prefix,
+    stack,
+    weighted,
+)
+from stratagem.workloads.recipe import mean_of, moments_of
+
+
+@final
+@dataclass(frozen=True)
+class Survey:
+    """Questions about the attributes of a domain; every method returns the survey with one more.
+
+    The workload is all queries one after the other. `weight` multiplies a question's queries, so that its errors count
+    `weight` squared times.
+
+    >>> import stratagem as st
+    >>> asked = st.Survey("age=9,region=4,income=5").prefix("age").table("region", "income").mean("income", weight=2)
+    >>> asked.workload.queries
+    30
+
+    Raises:
+        ValueError: for what is no domain; each method for attributes that the domain does not have.
+    """
+
+    domain: Domain
+    questions: tuple[Workload, ...] = ()
+    """The queries of every question, over the whole domain."""
+
+    def __init__(self, domain: DomainLike, questions: Iterable[Workload] = ()) -> None:
+        object.__setattr__(self, "domain", Domain.of(domain))
+        object.__setattr__(self, "questions", tuple(questions))
+
+    @property
+    def workload(self) -> Workload:
+        """All queries, question after question.
+
+        Raises:
+            ValueError: for a survey without a question.
+        """
+        if not self.questions:
+            raise ValueError("the survey asks nothing yet: add a question, for example .table('region')")
+        return self.questions[0] if len(self.questions) == 1 else stack(self.questions)
+
+    def table(self, *attributes: str, weight: float = 1.0) -> Survey:
+        """Count the people in every cell of the table of some attributes: one for its values, several crossed."""
+        return self._asked(attributes, histogram, weight)
+
+    def prefix(self, attribute: str, weight: float = 1.0) -> Survey:
+        """Count the people at or below every value of an attribute."""
+        return self._asked([attribute], prefix, weight)
+
+    def all_range(self, attribute: str, width: int | None = None, weight: float = 1.0) -> Survey:
+        """Count the people in every range of at most `width` values, by default in every range."""
+        return self._asked([attribute], lambda part: all_range(part, width), weight)
+
+    def mean(self, attribute: str, weight: float = 1.0) -> Survey:
+        """Sum the values of an attribute: whole numbers, or the middles of bins."""
+        return self._asked([attribute], mean_of, weight)
+
+    def moments(self, attribute: str, order: int = 2, weight: float = 1.0) -> Survey:
+        """Sum the first powers of the values of an attribute."""
+        return self._asked([attribute], lambda part: moments_of(part, order), weight)
+
+    def ticked(self, *attributes: str, weight: float = 1.0) -> Survey:
+        """Ask what may be ticked: each attribute a question of its own, such as k answers of yes or no."""
+        found = self
+        for one in attributes:
+            found = found.table(one, weight=weight)
+        return found
+
+    def _asked(self, attributes: Iterable[str], kind: Callable[[Any], Workload], weight: float) -> Survey:
+        asked = along(self.domain, [*attributes], kind)
+        return replace(self, questions=(*self.questions, asked if weight == 1 else weighted(asked, weight)))

@@ -1,0 +1,110 @@
+"""Surveys by parts: optima of small ones, six as people ask them, random ones against four other ways."""
+
+import math
+
+import numpy as np
+import pytest
+
+import stratagem as st
+from stratagem.estimators import evaluate
+from stratagem.problem import problem_of
+from stratagem.published import BASELINES
+from stratagem.solvers import Auto, Parts
+from stratagem.solvers.certified.patterns import EXHAUSTIVE
+from stratagem.solvers.parts import is_survey
+from stratagem.strategies import SurveyStrategy
+from stratagem.study.ranking import rank_baselines
+from stratagem.workloads.table import by_attributes, means
+from surveys import ASKED, FOUR, FOUR_OPTIMA, OPTIMA, random_survey
+
+SECONDS, SHORT = 60, 4
+"""Longest time of a search for a survey, and of each that it is held against."""
+ROUNDING = 1e-9
+QUICK = [one for one in BASELINES if not one.slow]
+
+
+def costs(tables, objective):
+    """Return v0 and D^(1/2) of every table of queries, from the objective of a strategy for it alone."""
+    known = [float(np.square(means(one.workload)).sum()) for one in tables]
+    excess = [
+        objective(one.workload) / one.workload.scale - v0 for one, v0 in zip(tables, known, strict=True)
+    ]
+    return sum(known), [math.sqrt(max(0.0, one)) for one in excess]
+
+
+@pytest.mark.sampled(7)
+@pytest.mark.parametrize("epsilon", [1, 2, 3])
+@pytest.mark.parametrize("name", OPTIMA)
+def test_small_surveys_are_at_their_optimum(name, epsilon):
+    workload, optima = OPTIMA[name]
+    found = st.optimise(workload, float(epsilon))
+    assert found.objective / workload.domain_size == pytest.approx(optima[epsilon - 1], rel=2e-3)
+    assert found.gap <= 0.01
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("epsilon", FOUR_OPTIMA)
+def test_questions_join_where_that_pays(epsilon):
+    found = st.optimise(FOUR, epsilon, seconds=2 * SECONDS)
+    assert found.objective / FOUR.domain_size <= FOUR_OPTIMA[epsilon]
+    asked = (
+        [one.attributes for one in found.strategy.parts] if isinstance(found.strategy, SurveyStrategy) else []
+    )
+    assert ((2,) in asked and (3,) in asked) == (epsilon == 1)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", ASKED)
+def test_surveys_as_people_ask_them(name):
+    workload, objective, gap = ASKED[name]
+    found = st.optimise(workload, 1.0, seconds=2 * SECONDS)
+    assert found.objective <= 1.003 * objective
+    assert found.gap <= gap
+    assert found.strategy.epsilon <= 1
+    published = {name: one.objective / found.objective for name, one in found.baselines.named.items()}
+    assert 1.07 < published["one question each"] < 1.4
+    assert published["split budget"] > 4
+
+
+@pytest.mark.sampled(15)
+@pytest.mark.parametrize("number", range(30))
+def test_no_other_way_is_better(number):
+    """Parts one by one, all tables together, an even split of epsilon, and the best published one for each question."""
+    workload, epsilon = random_survey(number)
+    found, tables = st.optimise(workload, epsilon, seconds=SECONDS), by_attributes(workload)
+    reached = found.objective / workload.scale * (1 - ROUNDING)
+    assert found.strategy.epsilon <= epsilon
+    assert evaluate(workload, found.strategy).objective == pytest.approx(found.objective, rel=1e-9)
+    known, roots = costs(tables, lambda one: st.optimise(one, epsilon, seconds=SHORT).objective)
+    assert reached <= 1.003 * (known + sum(roots) ** 2)
+    known, roots = costs(tables, lambda one: rank_baselines(problem_of(one, epsilon), QUICK)[0].objective)
+    assert reached <= known + sum(roots) ** 2
+    part = epsilon / len(tables)
+    known, roots = costs(tables, lambda one: st.optimise(one, part, seconds=SHORT).objective)
+    assert reached <= known + sum(one**2 for one in roots)
+    if (together := Auto().together(found.problem)) is not None:
+        joint = st.optimise(workload, epsilon, together.solver, seconds=SHORT)
+        assert reached <= joint.objective / workload.scale
+
+
+TAKEN = {
+    "questions": (FOUR, True),
+    "one attribute": (st.prefix(64), False),
+    "one table of all": (st.kron([st.prefix({"age": 9}), st.histogram({"sex": 2})]), False),
+    "a family of tables": (st.marginals("2^10", 2), False),
+    "few cells": (OPTIMA["2, 3"][0], True),
+}
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_what_is_taken_as_a_survey(name):
+    workload, taken = TAKEN[name]
+    chosen = Auto().select(problem_of(workload, 1.0)).solver
+    assert is_survey(workload) == taken
+    assert isinstance(chosen, Parts) == (taken and workload.domain_size > EXHAUSTIVE)
+
+
+def test_a_search_without_time_answers_all_questions():
+    found = st.optimise(ASKED["age, state, eight yes/no"][0], 1.0, seconds=0.5)
+    assert len(found.strategy.parts) == 10
+    assert math.isfinite(found.objective)
