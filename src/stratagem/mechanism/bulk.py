@@ -9,12 +9,16 @@ from __future__ import annotations
 import secrets
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
 from stratagem.mechanism.client import HIGH, WEIGHT_BITS
 from stratagem.mechanism.mechanism import Mechanism
+from stratagem.mechanism.parts_table import PartsTable
+from stratagem.mechanism.table import Table, TwoLevelTable
+from stratagem.mechanism.translation_table import TranslationTable
 
 Source = Callable[[int], bytes]
 """Function from a number k to k random bytes."""
@@ -45,17 +49,37 @@ def report_lines(
 
 def draw(mechanism: Mechanism, coordinates: np.ndarray, source: Source) -> np.ndarray:
     """Return an output (k,) for each row of coordinates (k, d) in the domain of a mechanism."""
-    sampler = mechanism.client.sampler
-    if (kind := mechanism.bundle["table"]["kind"]) == "translates":
+    return _drawn(mechanism.table, mechanism.client.sampler, mechanism.domain.sizes, coordinates, source)
+
+
+def _drawn(
+    table: Table, sampler: Any, sizes: Sequence[int], coordinates: np.ndarray, source: Source
+) -> np.ndarray:
+    """Return an output (k,) of a table for each row of coordinates (k, d) of attributes of these sizes."""
+    if isinstance(table, PartsTable):
+        return _parts(table, sampler, coordinates, source)
+    if isinstance(table, TranslationTable):
         if sum(map(len, sampler.groups)) == coordinates.shape[1]:
             return _translates(sampler, coordinates, source)
-        return _translates(sampler, _cells(mechanism, coordinates)[:, None], source)
-    return (_two_level if kind == "two-level" else _columns)(sampler, _cells(mechanism, coordinates), source)
+        return _translates(sampler, _cells(sizes, coordinates)[:, None], source)
+    draw_cells = _two_level if isinstance(table, TwoLevelTable) else _columns
+    return draw_cells(sampler, _cells(sizes, coordinates), source)
 
 
-def _cells(mechanism: Mechanism, coordinates: np.ndarray) -> np.ndarray:
+def _parts(table: PartsTable, sampler: Any, coordinates: np.ndarray, source: Source) -> np.ndarray:
+    """Return outputs of parts, which are drawn for all rows before any of them is looked at."""
+    drawn = parts(list(accumulate(one.share for one in table.parts)), len(coordinates), source)
+    outputs = np.empty(len(drawn), np.int64)
+    for i, (one, (offset, attributes, own)) in enumerate(zip(table.parts, sampler.parts, strict=True)):
+        people, sizes = np.flatnonzero(drawn == i), [table.sizes[k] for k in attributes]
+        some = coordinates[people][:, attributes]
+        outputs[people] = offset + _drawn(one.table, own, sizes, some, source)
+    return outputs
+
+
+def _cells(sizes: Sequence[int], coordinates: np.ndarray) -> np.ndarray:
     """Return the numbers (k,) of the user types, the last attribute fastest."""
-    return np.asarray(np.ravel_multi_index(tuple(coordinates.T), mechanism.domain.sizes))
+    return np.asarray(np.ravel_multi_index(tuple(coordinates.T), tuple(sizes)))
 
 
 def uniform(count: int, k: int, source: Source) -> np.ndarray:

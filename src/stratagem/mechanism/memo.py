@@ -12,6 +12,7 @@ from stratagem.io.screen import brief
 from stratagem.math.number import integer, upper
 from stratagem.math.privacy import check
 from stratagem.mechanism.client import PROMISED, SCALE, exp_below, kept, repeated, samplers
+from stratagem.mechanism.parts_table import PartsTable
 from stratagem.mechanism.rounding import budget, decimal_text, lower_level
 from stratagem.mechanism.table import ColumnTable, Table, TwoLevelTable
 from stratagem.mechanism.translation_table import TranslationTable
@@ -51,6 +52,11 @@ class Memo:
     @staticmethod
     def of(table: Table, epsilon: float) -> Memo:
         """Return the memo whose permanent reports have this epsilon."""
+        if isinstance(table, PartsTable):
+            raise ValueError(
+                "the mechanism is a survey, of which each report answers one part, but repeated reports need one table for "
+                "all: let everybody report once, or find a mechanism for each part"
+            )
         if isinstance(table, ColumnTable):
             raise ValueError(
                 "the mechanism states every probability by itself, rounded, but repeated reports need rows of exactly "

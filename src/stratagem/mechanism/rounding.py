@@ -11,12 +11,22 @@ from functools import singledispatch
 import numpy as np
 
 from stratagem.estimators import estimator
+from stratagem.estimators.survey import Surveyed
 from stratagem.mechanism.client import HIGH, LIMIT, MOST, MOST_BITS, PARTS, SCALE, WEIGHT_BITS, exp_below
+from stratagem.mechanism.parts_table import PartsTable, TablePart, whole_shares
 from stratagem.mechanism.table import ColumnTable, Exact, Table, TwoLevelTable, coverage
 from stratagem.mechanism.translation_table import TranslationTable
-from stratagem.strategies import MatrixStrategy, Strategy, TranslationStrategy, TwoLevelStrategy
+from stratagem.strategies import (
+    MatrixStrategy,
+    Strategy,
+    SurveyStrategy,
+    TranslationStrategy,
+    TwoLevelStrategy,
+)
+from stratagem.strategies.survey import check_outputs
 from stratagem.strategies.two_level import pack, two_levels
 from stratagem.workloads import Workload
+from stratagem.workloads.combined import Stack
 
 LARGEST = 1 << 25
 """Largest number of entries of a matrix that is written in whole numbers."""
@@ -50,9 +60,13 @@ def nearest_table(
     The first form that adds at most 1e-6 is taken, otherwise the one that adds least. Of two-level rows, which are a
     shorter text than a matrix, 1e-4 is accepted.
 
+    Of a survey every part is rounded so, for the queries that it answers.
+
     Raises:
         ValueError: as `rounded`, if nothing holds the strategy.
     """
+    if isinstance(strategy, SurveyStrategy):
+        return _nearest_parts(strategy, epsilon, workload)
     found: list[tuple[Table, float]] = []
     refusal = ValueError()
     for form, bits, enough in _forms(strategy):
@@ -67,6 +81,32 @@ def nearest_table(
     if not found:
         raise refusal
     return min(found, key=lambda one: one[1])
+
+
+def _nearest_parts(
+    strategy: SurveyStrategy, epsilon: Fraction, workload: Workload
+) -> tuple[PartsTable, float]:
+    """Return the table of a survey, and the largest share that it adds to the variance of an answer.
+
+    That of an answer through its part is an upper bound of that of the answer, whose other variance stays.
+    """
+    asked: dict[int, list[Workload]] = {}
+    for part, queries, _ in Surveyed(strategy).asked(workload):
+        asked.setdefault(part, []).append(queries)
+    tables, rises = [], [0.0]
+    for i, one in enumerate(strategy.parts):
+        if i not in asked:
+            tables.append(rounded(one.strategy, epsilon))
+            continue
+        own = asked[i][0] if len(asked[i]) == 1 else Stack(tuple(asked[i]))
+        table, rise = nearest_table(one.strategy, epsilon, own, None)
+        tables.append(table)
+        rises.append(rise)
+    shares = whole_shares(np.array([one.share for one in strategy.parts]))
+    parts = zip(strategy.parts, shares, tables, strict=True)
+    found = PartsTable(strategy.sizes, tuple(TablePart(one.attributes, *rest) for one, *rest in parts))
+    check_outputs(found.strategy)
+    return found, max(*rises, risen(workload, strategy, found.strategy, None))
 
 
 def _forms(strategy: Exact) -> Iterator[tuple[Exact, int, float]]:

@@ -15,7 +15,13 @@ import numpy as np
 
 from stratagem.math.privacy import check_prior
 from stratagem.mechanism.client import HIGH, WEIGHT_BITS, exact_bytes
-from stratagem.strategies import MatrixStrategy, Strategy, TranslationStrategy, TwoLevelStrategy
+from stratagem.strategies import (
+    MatrixStrategy,
+    Strategy,
+    SurveyStrategy,
+    TranslationStrategy,
+    TwoLevelStrategy,
+)
 from stratagem.strategies.strategy import check_values
 from stratagem.workloads import Workload
 from stratagem.workloads.serial import from_data
@@ -57,7 +63,7 @@ def utility_of(data: Any) -> dict[str, str]:
     return data
 
 
-Exact = Strategy | TranslationStrategy
+Exact = Strategy | TranslationStrategy | SurveyStrategy
 """The strategies that a table of whole numbers can represent."""
 BLOCK = 1 << 15
 """Number of users drawn in one block, so that its numbers fit the processor's cache."""
@@ -90,7 +96,7 @@ class Table(ABC):
     def randomise(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Draw an output for every user type as the client does, with pseudo-random numbers.
 
-        User types are cells (k,); a table of translates takes coordinates (k, d) too.
+        User types are cells (k,); tables of translates and of parts take coordinates (k, d) too.
 
         For simulation alone: who guesses the generator's state knows the values.
 
