@@ -4,9 +4,9 @@ from collections.abc import Callable
 from functools import singledispatch
 from typing import Any, NamedTuple
 
-from stratagem.auditor import table_plan, translation_plan
+from stratagem.auditor import survey_plan, table_plan, translation_plan
 from stratagem.auditor.plan import Chosen, Plan
-from stratagem.strategies import TranslationStrategy
+from stratagem.strategies import SurveyStrategy, TranslationStrategy
 
 
 class Planner(NamedTuple):
@@ -27,3 +27,8 @@ def planner(strategy: Any) -> Planner:
 @planner.register
 def _(strategy: TranslationStrategy) -> Planner:
     return Planner(translation_plan.choose, translation_plan.plan)
+
+
+@planner.register
+def _(strategy: SurveyStrategy) -> Planner:
+    return Planner(survey_plan.choose, survey_plan.plan)

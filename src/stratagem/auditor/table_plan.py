@@ -8,7 +8,7 @@ import numpy as np
 
 from stratagem.auditor.event import EXCESS, TINY, Favoured, best_event
 from stratagem.auditor.output_classes import OutputClasses
-from stratagem.auditor.plan import Chosen, Pair, Plan, filled, matched, pooled
+from stratagem.auditor.plan import Chosen, Classes, Pair, Plan, filled, matched, pooled
 from stratagem.strategies import Strategy
 
 CANDIDATES = 256
@@ -32,17 +32,36 @@ def choose(strategy: Strategy, types: int, samples: int, level: float, rng: np.r
         return Chosen(tuple(range(n)), None)
     some = rng.permutation(n)[: min(max(count, CANDIDATES), room)].tolist()
     candidates = np.unique([0, n - 1, *some])
-    pair = _furthest(_columns(strategy, candidates), samples, level)
-    return filled([*candidates[list(pair)].tolist(), 0, n - 1], some, count)
+    furthest = _furthest(_columns(strategy, candidates), samples, level)
+    return filled([*candidates[list(furthest)].tolist(), 0, n - 1], some, count)
 
 
 def plan(strategy: Strategy, user_types: Sequence[int], samples: int, level: float) -> Plan:
     """Return the plan of an audit of these user types, events chosen for `samples` reports of each."""
     Q = _columns(strategy, user_types)
-    mean = strategy.forward(np.full(strategy.domain_size, 1 / strategy.domain_size))
     pairs = [Pair(user_types[i], user_types[j], Q[:, i], Q[:, j]) for i, j in matched(_distances(Q))]
-    partitions = tuple((("outputs", OutputClasses(column)),) for column in Q.T)
-    return Plan(tuple(user_types), partitions, tuple(_favoured(Q, mean)), pooled(pairs, samples, level))
+    return Plan(tuple(user_types), *_classes(strategy, Q), pooled(pairs, samples, level))
+
+
+def classes(strategy: Strategy, user_types: Sequence[int]) -> Classes:
+    """Return the classes of outputs that are counted for user types, and the outputs that favour each."""
+    return _classes(strategy, _columns(strategy, user_types))
+
+
+def distances(strategy: Strategy, user_types: Sequence[int]) -> np.ndarray:
+    """Return the chi-squared distances (t, t) between user types."""
+    return _distances(_columns(strategy, user_types))
+
+
+def pair(strategy: Strategy, u: int, v: int) -> Pair:
+    """Return two user types, with the probability of every output for each of them."""
+    of_u, of_v = _columns(strategy, (u, v)).T
+    return Pair(u, v, of_u, of_v)
+
+
+def _classes(strategy: Strategy, Q: np.ndarray) -> Classes:
+    mean = strategy.forward(np.full(strategy.domain_size, 1 / strategy.domain_size))
+    return tuple((("outputs", OutputClasses(column)),) for column in Q.T), tuple(_favoured(Q, mean))
 
 
 def _columns(strategy: Strategy, user_types: Sequence[int] | np.ndarray) -> np.ndarray:

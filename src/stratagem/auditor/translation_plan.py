@@ -17,7 +17,18 @@ from stratagem.auditor.output_classes import (
     by_placement,
     holding,
 )
-from stratagem.auditor.plan import Chosen, Pair, Plan, filled, matched, pooled
+from stratagem.auditor.plan import (
+    Chosen,
+    Classes,
+    Pair,
+    Plan,
+    coordinates_of,
+    filled,
+    matched,
+    number_of,
+    pooled,
+    random_types,
+)
 from stratagem.strategies import TranslationStrategy
 
 PAIRS = 16
@@ -42,10 +53,12 @@ def choose(
     room = min(PAIRS, max(1, CELLS // cells))
     ends = np.zeros_like(sizes), np.array(sizes) - 1
     some = list(islice(_pairs(strategy, rng), max(-(-types // 2), room)))
-    firsts = [_number(u, sizes) for u, _ in some]
+    firsts = [number_of(u, sizes) for u, _ in some]
     best = max([ends, *some[:room]], key=lambda one: _promise(strategy, one, samples, level))
-    named = [_number(user, sizes) for pair in (best, ends, *some) for user in pair]
-    found = filled(named, [_number(user, sizes) for user in islice(_random(sizes, rng), 100 * types)], types)
+    named = [number_of(user, sizes) for pair in (best, ends, *some) for user in pair]
+    found = filled(
+        named, [number_of(user, sizes) for user in islice(random_types(sizes, rng), 100 * types)], types
+    )
     # of a random pair only the first is independent of all others
     return Chosen(found.user_types, sum(one in firsts for one in found.user_types[4:]) + (found.drawn or 0))
 
@@ -53,22 +66,37 @@ def choose(
 def plan(strategy: TranslationStrategy, user_types: Sequence[int], samples: int, level: float) -> Plan:
     """Return the plan of an audit of these user types, events chosen for `samples` reports of each."""
     strategy = strategy.on_cycles()
-    users = [np.array(_coordinates(one, strategy.sizes)) for one in user_types]
+    users = [np.array(coordinates_of(one, strategy.sizes)) for one in user_types]
     room = max(1, CELLS // sum(pattern.cells for pattern in strategy.patterns))
     pairs = [
         _pair(strategy, users[i], users[j]) for i, j in matched(_distances(strategy, np.array(users)))[:room]
     ]
-    return Plan(
-        tuple(user_types),
-        tuple(tuple(_partitions(strategy, user, ENTRIES // len(users))) for user in users),
-        tuple(_favoured(strategy, user) for user in users),
-        pooled(pairs, samples, level),
-    )
+    return Plan(tuple(user_types), *classes(strategy, user_types), pooled(pairs, samples, level))
+
+
+def classes(strategy: TranslationStrategy, user_types: Sequence[int]) -> Classes:
+    """Return the classes of outputs that are counted for user types, and the outputs that favour each."""
+    strategy = strategy.on_cycles()
+    users = [np.array(coordinates_of(one, strategy.sizes)) for one in user_types]
+    partitions = (tuple(_partitions(strategy, user, ENTRIES // len(users))) for user in users)
+    return tuple(partitions), tuple(_favoured(strategy, user) for user in users)
+
+
+def distances(strategy: TranslationStrategy, user_types: Sequence[int]) -> np.ndarray:
+    """Return the distances (t, t) between user types, 0 where no event tells two apart."""
+    strategy = strategy.on_cycles()
+    return _distances(strategy, np.array([coordinates_of(one, strategy.sizes) for one in user_types]))
+
+
+def pair(strategy: TranslationStrategy, u: int, v: int) -> Pair:
+    """Return two user types of a positive distance, with the probability of every class of outputs for each."""
+    strategy = strategy.on_cycles()
+    return _pair(strategy, *(np.array(coordinates_of(one, strategy.sizes)) for one in (u, v)))
 
 
 def _pair(strategy: TranslationStrategy, u: np.ndarray, v: np.ndarray) -> Pair:
     partition, of_v = by_pair(strategy, u, v)
-    numbers = _number(u, strategy.sizes), _number(v, strategy.sizes)
+    numbers = number_of(u, strategy.sizes), number_of(v, strategy.sizes)
     return Pair(*numbers, partition.probabilities, of_v, partition.classes)
 
 
@@ -108,19 +136,13 @@ def _pairs(
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield random pairs of user types, whose difference is one and the same in a group of attributes."""
     sizes = np.array(strategy.sizes)
-    for first, second in pairwise(_random(strategy.sizes, rng)):
+    for first, second in pairwise(random_types(strategy.sizes, rng)):
         v = np.array(second)
         for group in strategy.groups:
             members = np.array(group)
             if len(members) > 1:
                 v[members] = (first[members] + rng.integers(0, sizes[members[0]])) % sizes[members]
         yield first, v
-
-
-def _random(sizes: Sequence[int], rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """Yield random user types, each value of an attribute equally likely."""
-    while True:
-        yield rng.integers(0, sizes)
 
 
 def _partitions(
@@ -133,20 +155,3 @@ def _partitions(
         yield "placements", by_placement(strategy)
         for axis in range(max(len(pattern.axes) for pattern in strategy.patterns)):
             yield "placements", by_attribute(strategy, user, axis)
-
-
-def _number(user: Sequence[int] | np.ndarray, sizes: Sequence[int]) -> int:
-    """Return the number of a user type, exact at any size."""
-    number = 0
-    for value, size in zip(user, sizes, strict=True):
-        number = number * size + int(value)
-    return number
-
-
-def _coordinates(number: int, sizes: Sequence[int]) -> list[int]:
-    """Return the value of every attribute of a user type, exact at any size."""
-    values = []
-    for size in reversed(sizes):
-        number, value = divmod(number, size)
-        values.append(value)
-    return values[::-1]

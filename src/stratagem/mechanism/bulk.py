@@ -72,8 +72,9 @@ def _parts(table: PartsTable, sampler: Any, coordinates: np.ndarray, source: Sou
     outputs = np.empty(len(drawn), np.int64)
     for i, (one, (offset, attributes, own)) in enumerate(zip(table.parts, sampler.parts, strict=True)):
         people, sizes = np.flatnonzero(drawn == i), [table.sizes[k] for k in attributes]
-        some = coordinates[people][:, attributes]
-        outputs[people] = offset + _drawn(one.table, own, sizes, some, source)
+        if len(people):
+            some = coordinates[people][:, attributes]
+            outputs[people] = offset + _drawn(one.table, own, sizes, some, source)
     return outputs
 
 

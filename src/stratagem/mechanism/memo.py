@@ -54,8 +54,8 @@ class Memo:
         """Return the memo whose permanent reports have this epsilon."""
         if isinstance(table, PartsTable):
             raise ValueError(
-                "the mechanism is a survey, of which each report answers one part, but repeated reports need one table for "
-                "all: let everybody report once, or find a mechanism for each part"
+                "the mechanism is a survey, of which each report answers one part, but repeated reports need one table "
+                "for all: let everybody report once, or find a mechanism for each part"
             )
         if isinstance(table, ColumnTable):
             raise ValueError(
