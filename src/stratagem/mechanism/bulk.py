@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import secrets
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -16,9 +16,6 @@ import numpy as np
 
 from stratagem.mechanism.client import HIGH, WEIGHT_BITS
 from stratagem.mechanism.mechanism import Mechanism
-from stratagem.mechanism.parts_table import PartsTable
-from stratagem.mechanism.table import Table, TwoLevelTable
-from stratagem.mechanism.translation_table import TranslationTable
 
 Source = Callable[[int], bytes]
 """Function from a number k to k random bytes."""
@@ -49,32 +46,39 @@ def report_lines(
 
 def draw(mechanism: Mechanism, coordinates: np.ndarray, source: Source) -> np.ndarray:
     """Return an output (k,) for each row of coordinates (k, d) in the domain of a mechanism."""
-    return _drawn(mechanism.table, mechanism.client.sampler, mechanism.domain.sizes, coordinates, source)
+    return _drawn(
+        mechanism.bundle["table"], mechanism.client.sampler, mechanism.domain.sizes, coordinates, source
+    )
 
 
 def _drawn(
-    table: Table, sampler: Any, sizes: Sequence[int], coordinates: np.ndarray, source: Source
+    table: Mapping[str, Any], sampler: Any, sizes: Sequence[int], coordinates: np.ndarray, source: Source
 ) -> np.ndarray:
     """Return an output (k,) of a table for each row of coordinates (k, d) of attributes of these sizes."""
-    if isinstance(table, PartsTable):
-        return _parts(table, sampler, coordinates, source)
-    if isinstance(table, TranslationTable):
+    if (kind := table["kind"]) == "parts":
+        return _parts(table["parts"], sampler, sizes, coordinates, source)
+    if kind == "translates":
         if sum(map(len, sampler.groups)) == coordinates.shape[1]:
             return _translates(sampler, coordinates, source)
         return _translates(sampler, _cells(sizes, coordinates)[:, None], source)
-    draw_cells = _two_level if isinstance(table, TwoLevelTable) else _columns
-    return draw_cells(sampler, _cells(sizes, coordinates), source)
+    return (_two_level if kind == "two-level" else _columns)(sampler, _cells(sizes, coordinates), source)
 
 
-def _parts(table: PartsTable, sampler: Any, coordinates: np.ndarray, source: Source) -> np.ndarray:
-    """Return outputs of parts, which are drawn for all rows before any of them is looked at."""
-    drawn = parts(list(accumulate(one.share for one in table.parts)), len(coordinates), source)
+def _parts(
+    every: Sequence[Mapping[str, Any]],
+    sampler: Any,
+    sizes: Sequence[int],
+    coordinates: np.ndarray,
+    source: Source,
+) -> np.ndarray:
+    """Return outputs (k,) of parts, which are drawn for all rows before any of these is looked at."""
+    drawn = parts(list(accumulate(one["share"] for one in every)), len(coordinates), source)
     outputs = np.empty(len(drawn), np.int64)
-    for i, (one, (offset, attributes, own)) in enumerate(zip(table.parts, sampler.parts, strict=True)):
-        people, sizes = np.flatnonzero(drawn == i), [table.sizes[k] for k in attributes]
+    for i, (offset, places, own) in enumerate(sampler.parts):
+        people, few = np.flatnonzero(drawn == i), [sizes[k] for k in places]
         if len(people):
-            some = coordinates[people][:, attributes]
-            outputs[people] = offset + _drawn(one.table, own, sizes, some, source)
+            some = coordinates[people][:, places]
+            outputs[people] = offset + _drawn(every[i]["table"], own, few, some, source)
     return outputs
 
 

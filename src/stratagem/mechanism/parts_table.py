@@ -85,10 +85,10 @@ class PartsTable(Table):
         drawn = np.searchsorted(limits, rng.integers(0, limits[-1], len(places)), side="right")
         outputs = np.empty(len(places), dtype=np.int64)
         for i, one in enumerate(self.parts):
-            users = drawn == i
-            outputs[users] = self.strategy.offsets[i] + one.table.randomise(
-                self._user_types(one, places[users]), rng
-            )
+            users = np.flatnonzero(drawn == i)
+            if len(users):
+                own = self._user_types(one, places[users])
+                outputs[users] = self.strategy.offsets[i] + one.table.randomise(own, rng)
         return outputs
 
     def _user_types(self, one: TablePart, places: np.ndarray) -> np.ndarray:
