@@ -74,7 +74,7 @@ def plan(strategy: SurveyStrategy, user_types: Sequence[int], samples: int, leve
 
 
 def _tables(strategy: SurveyStrategy) -> list[SurveyPart]:
-    return [one for one in strategy.parts if not isinstance(one.strategy, TranslationStrategy)]
+    return [one for one in strategy.parts if _plan_of(one) is table_plan]
 
 
 def _plan_of(one: SurveyPart) -> ModuleType:

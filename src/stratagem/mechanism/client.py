@@ -47,7 +47,8 @@ MOST_BITS = 52  # bits of the largest entry: doubles, all that browsers have, ho
 HIGH = 1 << MOST_BITS  # the higher of two levels; the lower one is given in its units
 SUMS = 24  # the sums by which rows of a user type are found are at most 2^24: that bounds memory and reads
 MOST_KEPT = 1 << 16  # most values of a domain for which permanent reports are kept
-FileName, Source = str | os.PathLike[str], Callable[[int], bytes]
+FileName = str | os.PathLike[str]
+Source = Callable[[int], bytes]
 END, DIGITS = "\n", 16  # what ends a memo, as a last number may be cut off; digits of its largest number
 PROMISED = (10, 100, 1000)  # reports of one person for which a memo states epsilon, beside one and any number
 _BITS = [bytes(byte >> 7 - k & 1 for byte in range(256)) for k in range(8)]  # of a byte its k-th bit
@@ -218,10 +219,7 @@ def samplers(table: Mapping[str, Any], low: int) -> tuple[Any, Any]:
 
 
 def kept(once: Any, permanent: Any) -> Fraction:
-    """Return the probability alpha with which a report repeats the permanent one.
-
-    Else it is drawn by the weights: high - low of a row is alpha times the permanent one (theory.md, section 12).
-    """
+    """Return the probability alpha of repeating the permanent report, else the weights draw (theory.md, section 12)."""
     return (HIGH - once.low) * permanent.column / ((HIGH - permanent.low) * once.column)
 
 
@@ -430,10 +428,11 @@ def _user_type(sampler: Any, places: Sequence[tuple[int, int]]) -> Any:
     """Return a user type as a sampler takes it, given the numbers of its values and the sizes of the attributes."""
     if isinstance(sampler, _Parts):
         return [_user_type(one, [places[i] for i in some]) for _, some, one in sampler.parts]
-    if isinstance(sampler, _Translates) and sum(map(len, sampler.groups)) == len(places):
+    listed = isinstance(sampler, _Translates)
+    if listed and sum(map(len, sampler.groups)) == len(places):
         return [place for place, _ in places]
     cell = reduce(lambda above, one: above * one[1] + one[0], places, 0)
-    return [cell] if isinstance(sampler, _Translates) else cell
+    return [cell] if listed else cell
 
 
 class _TwoLevel:

@@ -14,12 +14,14 @@ import numpy as np
 from stratagem.mechanism.client import WEIGHT_BITS
 from stratagem.mechanism.table import ColumnTable, Table, TwoLevelTable
 from stratagem.mechanism.translation_table import TranslationTable
-from stratagem.strategies import SurveyPart, SurveyStrategy
+from stratagem.strategies import Strategy, SurveyPart, SurveyStrategy, TranslationStrategy
 
 ORDINARY: dict[str, type[Table]] = {
     leaf.kind: leaf for leaf in (TwoLevelTable, ColumnTable, TranslationTable)
 }
 """The kinds of tables that a part may have."""
+TOTAL = 1 << WEIGHT_BITS
+"""Sum of all shares."""
 
 
 @final
@@ -32,6 +34,13 @@ class TablePart:
     share: int
     """How many of 2^32 draws are of this part, at least 1."""
     table: Table
+
+    @property
+    def alone(self) -> Strategy | TranslationStrategy:
+        """The strategy of the part, which is no survey itself."""
+        strategy = self.table.strategy
+        assert not isinstance(strategy, SurveyStrategy)
+        return strategy
 
 
 @final
@@ -54,11 +63,7 @@ class PartsTable(Table):
 
     @cached_property
     def _strategy(self) -> SurveyStrategy:
-        shares = (one.share / (1 << WEIGHT_BITS) for one in self.parts)
-        parts = (
-            SurveyPart(one.attributes, one.table.strategy, share)
-            for one, share in zip(self.parts, shares, strict=True)
-        )
+        parts = (SurveyPart(one.attributes, one.alone, one.share / TOTAL) for one in self.parts)
         return SurveyStrategy(self.sizes, tuple(parts))
 
     def data(self) -> dict[str, Any]:
@@ -104,10 +109,10 @@ def whole_shares(shares: np.ndarray) -> list[int]:
     >>> whole_shares(np.array([1 / 3, 1 / 3, 1 / 3]))
     [1431655766, 1431655765, 1431655765]
     """
-    units = np.maximum(shares / math.fsum(shares) * (1 << WEIGHT_BITS), 1.0)
+    units = np.maximum(shares / math.fsum(shares) * TOTAL, 1.0)
     found = np.floor(units).astype(np.int64)
     order = np.argsort(found - units, kind="stable")
-    lacking = (1 << WEIGHT_BITS) - int(found.sum())
+    lacking = TOTAL - int(found.sum())
     found[order[: max(lacking, 0)]] += 1
     found[int(found.argmax())] += min(lacking, 0)
     return found.tolist()

@@ -103,8 +103,11 @@ def _nearest_parts(
         tables.append(table)
         rises.append(rise)
     shares = whole_shares(np.array([one.share for one in strategy.parts]))
-    parts = zip(strategy.parts, shares, tables, strict=True)
-    found = PartsTable(strategy.sizes, tuple(TablePart(one.attributes, *rest) for one, *rest in parts))
+    parts = (
+        TablePart(one.attributes, share, table)
+        for one, share, table in zip(strategy.parts, shares, tables, strict=True)
+    )
+    found = PartsTable(strategy.sizes, tuple(parts))
     check_outputs(found.strategy)
     return found, max(*rises, risen(workload, strategy, found.strategy, None))
 
