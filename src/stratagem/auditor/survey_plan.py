@@ -161,8 +161,9 @@ def _joined(strategy: SurveyStrategy, counts: Sequence[int], own: Sequence[Map |
 
     def classes(outputs: np.ndarray) -> np.ndarray:
         found = np.empty(len(outputs), dtype=np.int64)
-        for i, where in strategy.split(outputs):
-            one = own[i]
+        part = np.searchsorted(strategy.offsets, outputs, side="right") - 1
+        for i, one in enumerate(own):
+            where = part == i
             found[where] = starts[i] + (0 if one is None else one(outputs[where] - strategy.offsets[i]))
         return found
 

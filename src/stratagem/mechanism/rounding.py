@@ -23,7 +23,6 @@ from stratagem.strategies import (
     TranslationStrategy,
     TwoLevelStrategy,
 )
-from stratagem.strategies.survey import check_outputs
 from stratagem.strategies.two_level import pack, two_levels
 from stratagem.workloads import Workload
 from stratagem.workloads.combined import Stack
@@ -91,15 +90,21 @@ def _nearest_parts(
     That of an answer through its part is an upper bound of that of the answer, whose other variance stays.
     """
     asked: dict[int, list[Workload]] = {}
+    if not strategy.runnable:
+        raise ValueError(
+            "a part of the survey has reports of a published protocol, which no table holds: give it a strategy of few "
+            "reports, or of translates"
+        )
     for part, queries, _ in Surveyed(strategy).asked(workload):
         asked.setdefault(part, []).append(queries)
     tables, rises = [], [0.0]
     for i, one in enumerate(strategy.parts):
+        assert isinstance(own := one.strategy, Strategy | TranslationStrategy)
         if i not in asked:
-            tables.append(rounded(one.strategy, epsilon))
+            tables.append(rounded(own, epsilon))
             continue
-        own = asked[i][0] if len(asked[i]) == 1 else Stack(tuple(asked[i]))
-        table, rise = nearest_table(one.strategy, epsilon, own, None)
+        queries = asked[i][0] if len(asked[i]) == 1 else Stack(tuple(asked[i]))
+        table, rise = nearest_table(own, epsilon, queries, None)
         tables.append(table)
         rises.append(rise)
     shares = whole_shares(np.array([one.share for one in strategy.parts]))
@@ -108,7 +113,10 @@ def _nearest_parts(
         for one, share, table in zip(strategy.parts, shares, tables, strict=True)
     )
     found = PartsTable(strategy.sizes, tuple(parts))
-    check_outputs(found.strategy)
+    if found.strategy.outputs > MOST:
+        raise ValueError(
+            "the survey has 2^53 possible reports, but a bundle holds fewer: ask fewer questions at once"
+        )
     return found, max(*rises, risen(workload, strategy, found.strategy, None))
 
 
