@@ -99,7 +99,8 @@ def _nearest_parts(
         asked.setdefault(part, []).append(queries)
     tables, rises = [], [0.0]
     for i, one in enumerate(strategy.parts):
-        assert isinstance(own := one.strategy, Strategy | TranslationStrategy)
+        own = one.strategy
+        assert isinstance(own, Strategy | TranslationStrategy)
         if i not in asked:
             tables.append(rounded(own, epsilon))
             continue
