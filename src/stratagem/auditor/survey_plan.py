@@ -39,7 +39,7 @@ def choose(
     parts of large shares first; the first and the last user type follow.
     """
     n, sizes = strategy.domain_size, strategy.sizes
-    widest = sum(max(one.strategy.domain_size, one.strategy.outputs) for one in _tables(strategy))
+    widest = sum(max(one.strategy.domain_size, one.strategy.outputs or 0) for one in _tables(strategy))
     count = min(types, max(2, ENTRIES // max(widest, 1)))
     if n <= count:
         return Chosen(tuple(range(n)), None)

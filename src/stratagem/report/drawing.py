@@ -150,7 +150,7 @@ def _parts(strategy: Strategy | TranslationStrategy | SurveyStrategy, subject: R
                 ", ".join(subject.attributes[i].name for i in one.attributes),
                 percent(one.share),
                 count(one.strategy.domain_size),
-                count(one.strategy.outputs),
+                count(one.strategy.outputs) if one.strategy.outputs else "too many to count",
             )
             for one in sorted(strategy.parts, key=lambda one: -one.share)[:SHOWN]
         ]
