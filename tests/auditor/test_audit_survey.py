@@ -12,7 +12,6 @@ from mechanisms import SURVEYS, mechanism
 from stratagem.auditor import survey_plan
 from stratagem.auditor.plan import coordinates_of
 from stratagem.auditor.runner import Reports, web_client, web_processes
-from stratagem.mechanism.mechanism import Mechanism
 from stratagem.strategies import SurveyStrategy
 
 
@@ -50,7 +49,7 @@ def test_two_user_types_of_every_part_differ_in_its_attributes_alone(case):
         assert differ <= set(one.attributes)
 
 
-def test_the_shipped_clients_pass_and_a_wrong_certificate_does_not(tmp_path):
+def test_both_shipped_clients_pass(tmp_path):
     found = mechanism("survey")
     one = audit(found, client_of(found, seeded(1)), samples=1500, types=16)
     assert one.passed, one.failures
@@ -171,13 +170,7 @@ def test_a_client_that_errs_is_caught(make, caught, private):
 def test_a_client_of_more_epsilon_in_one_part_is_proven_to_break_it():
     """The part with the whole budget has 1.6 for 1."""
     found = mechanism("survey")
-    sets = replace(found.strategy.parts[0].strategy)
-    broken = Mechanism.of(
-        SurveyStrategy((6,), (replace(found.strategy.parts[0], attributes=(0,), share=1.0),)),
-        st.histogram(6),
-        1.0,
-    )
-    assert broken.strategy.epsilon <= 1
+    sets = found.strategy.parts[0].strategy
     stronger = other(
         found, 0, strategy=replace(sets, theta=sets.theta / _growth(sets, 1.6), ratio=math.exp(1.6))
     )
@@ -193,9 +186,9 @@ def _growth(sets, epsilon):
 
 
 def test_false_alarms_are_as_rare_as_stated():
-    """Of 60 audits of a correct client at a rate of 20 %, hardly more than 12 fail."""
+    """Of 30 audits of a correct client at a rate of 20 %, more than 15 fail once in 20,000 times at most."""
     found, fails = mechanism("survey"), 0
-    for seed in range(60):
+    for seed in range(30):
         one = audit(found, any_order(batch_of(found, seed)), samples=400, types=6, seed=seed, false_alarm=0.2)
         fails += not one.passed
-    assert fails <= 24
+    assert fails <= 15
