@@ -6,6 +6,7 @@ import numpy as np
 
 from stratagem.auditor import audit as auditor
 from stratagem.auditor.outcome import Audit
+from stratagem.auditor.plan import coordinates_of
 from stratagem.auditor.runner import Draw, Reports, collected, joined, python_client
 from stratagem.domain.attribute import value_of
 from stratagem.mechanism.client import Client
@@ -37,6 +38,8 @@ def batch_of(found: Mechanism, seed: int) -> Batch:
         users = np.full(count, cell)
         if found.table.kind == "translates":
             users = np.tile(found.client.cell(value_of(attributes, cell)), (count, 1))
+        if found.table.kind == "parts":
+            users = np.tile(coordinates_of(cell, found.domain.sizes), (count, 1))
         return Reports(found.randomise(users, rng))
 
     return draw

@@ -21,6 +21,7 @@ CASES += ["several-attributes", "prior", "fine"]
 TRANSLATES = ["cycle", "window", "torus", "torus-window", "binary-juntas", "mixed-juntas", "ordered-tables"]
 TRANSLATES += ["multiples", "table-on-one-cycle"]
 CASES += TRANSLATES
+SURVEYS = ["survey", "overlapping-survey", "large-survey"]
 
 
 @cache
@@ -105,7 +106,46 @@ def mechanism(case: str) -> Mechanism:
         case "hundred":
             strategy = juntas((2,) * 100, (tuple(range(100)),), [(0,) * 6, (0,) * 5, (0,) * 3], 1.0)
             return Mechanism.of(strategy, st.marginals("2^100", 3), 1.0)
+        case "survey":  # nobody is asked for the town; the first share is of no power of two
+            age, sex = st.bins([0, 18, 65, 130]), st.labels("f", "m")
+            domain = {"age": age, "sex": sex, "town": 7, "region": 5, "work": 4}
+            parts = {
+                (0, 1): (shifted(6, 1.0), 1 / 3),
+                (3,): (st.published.randomised_response(5, 0.5), 0.4),
+                (4,): (orbit((4,), (7,), 1.0), 1 - 1 / 3 - 0.4),
+            }
+            return survey(domain, parts)
+        case "overlapping-survey":
+            parts = {
+                (0,): (st.published.randomised_response(3, 2.0), 0.25),
+                (0, 1, 2): (juntas((3, 2, 2), ((0,), (1, 2)), [(0, 1, 1), (0, 1), (0,), (1,)], 2.0), 0.5),
+                (1,): (st.published.randomised_response(2, 2.0), 0.25),
+            }
+            return survey({"a": 3, "b": st.labels("yes", "no"), "c": 2}, parts, 2.0)
+        case "large-survey":  # 8^10 combinations of answers, more than 10^9
+            parts = {
+                (0, 9): (juntas((8, 8), ((0, 1),), [(0,), (0, 0)], 1.0), 0.5),
+                (1, 2): (shifted(64, 1.0), 0.3),
+                (4,): (st.published.hadamard_response(8, 1.0), 0.1),
+                (5, 6, 7): (multiples((8, 8, 8), 520, [(3, 3), (1, 1)], 1.0), 0.1),
+            }
+            return survey({f"q{k}": 8 for k in range(10)}, parts)
     raise ValueError(case)
+
+
+def survey(domain, parts, epsilon: float = 1.0) -> Mechanism:
+    """Return the mechanism of a survey, strategies and shares by their attributes, that asks for each part's table."""
+    names = list(domain)
+    asked = [
+        st.kron(
+            [(st.histogram if k in own else st.total)({name: domain[name]}) for k, name in enumerate(names)]
+        )
+        for own in parts
+    ]
+    W = st.stack(asked)
+    made = tuple(st.strategies.SurveyPart(own, *rest) for own, rest in parts.items())
+    strategy = st.strategies.SurveyStrategy(W.domain.sizes, made)
+    return Mechanism.of(strategy, W, epsilon)
 
 
 def user_type(found: Mechanism, cell: int):

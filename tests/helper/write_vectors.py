@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from broken_surveys import broken
 from handmade import bundle_of, one_of, text_of, translates, two_level
 from mechanisms import mechanism
 from stratagem.domain.attribute import Attribute, value_of
@@ -24,6 +25,7 @@ CASES = [
     *("randomised", "fine", "labels", "edges", "several-attributes", "one-output"),
     *("two-level-large-epsilon", "two-level-huge-epsilon"),
     *("cycle", "window", "torus-window", "binary-juntas", "mixed-juntas", "hundred"),
+    *("survey", "overlapping-survey", "large-survey"),
 ]
 
 
@@ -120,6 +122,7 @@ def main() -> None:
     for name, make in HANDMADE.items():
         bundle = make()
         write(name, vector(name, bundle, text_of(bundle)))
+    write("refused-surveys", {why: raw.decode() for why, _, raw in broken()})
     for verdict, bundles in judged().items():
         write(verdict, {why: raw.decode() for why, raw in bundles.items()})
 

@@ -9,7 +9,8 @@ from node import base64_text, run
 from stratagem.mechanism.client import DEPTH, Client, load, parse
 from write_vectors import FOLDER, nested
 
-REPORTS = sorted(path for path in FOLDER.glob("*.json") if path.stem not in ("accepted", "refused", "values"))
+JUDGED = ("accepted", "refused", "refused-surveys")
+REPORTS = sorted(path for path in FOLDER.glob("*.json") if path.stem not in (*JUDGED, "values"))
 
 
 @pytest.mark.parametrize("path", REPORTS, ids=lambda path: path.stem)
@@ -42,13 +43,15 @@ def test_a_vector_with_another_byte_makes_other_reports():
 
 def test_there_is_a_vector_of_every_kind_of_table_and_of_value():
     bundles = [json.loads(json.loads(path.read_text("utf-8"))["bundle"]) for path in REPORTS]
-    assert {bundle["table"]["kind"] for bundle in bundles} == {"two-level", "columns", "translates"}
+    assert {bundle["table"]["kind"] for bundle in bundles} == {"two-level", "columns", "translates", "parts"}
+    parts = [part["table"]["kind"] for bundle in bundles for part in bundle["table"].get("parts", ())]
+    assert {*parts} == {"two-level", "columns", "translates"}
     assert {bundle["table"]["bits"] for bundle in bundles if "bits" in bundle["table"]} == {32, 52}
     keys = {key for bundle in bundles for attribute in bundle["domain"] for key in attribute}
     assert keys >= {"labels", "edges"}
 
 
-@pytest.mark.parametrize("verdict", ["accepted", "refused"])
+@pytest.mark.parametrize("verdict", JUDGED)
 def test_bundles_are_judged_as_the_vectors_say(verdict, tmp_path):
     bundles = json.loads((FOLDER / f"{verdict}.json").read_text("utf-8"))
     for why, text in bundles.items():

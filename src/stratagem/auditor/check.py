@@ -14,6 +14,7 @@ from stratagem.auditor.runner import Reports
 
 CHECKS = {
     "outputs": "outputs come as often as the table says (chi-squared)",
+    "parts": "parts of a survey are drawn as often as their shares say (chi-squared)",
     "placements": "patterns are placed on attributes as often as the table says (chi-squared)",
     "event share": "the outputs that favour a user type come as often as the table says (exact binomial)",
     "new clients": "the first report of a new client comes from the table, too (both tests)",

@@ -44,8 +44,7 @@ def recheck(bundle: Mapping[str, Any]) -> Recheck:
         are exact, and `allowed` is rounded down from exp(epsilon) computed in 60 digits.
     """
     table, epsilon = bundle["table"], Fraction(*map(int, bundle["epsilon"]))
-    check = {"two-level": _two_level, "columns": _columns, "translates": _translates}[table["kind"]]
-    equal, high, low = check(table)
+    equal, high, low = _checked(table)
     return Recheck(equal, high, low, exp_floor(epsilon))
 
 
@@ -54,6 +53,25 @@ def exp_floor(epsilon: Fraction) -> Fraction:
     with localcontext(prec=DIGITS, rounding=ROUND_FLOOR):
         below = Decimal(epsilon.numerator) / Decimal(epsilon.denominator)
         return Fraction(below.exp().next_minus())
+
+
+def _checked(table: Mapping[str, Any]) -> tuple[bool, int, int]:
+    """Return whether all columns have one sum, and the largest and smallest number of the worst row."""
+    checks = {"two-level": _two_level, "columns": _columns, "translates": _translates, "parts": _parts}
+    return checks[table["kind"]](table)
+
+
+def _parts(table: Mapping[str, Any]) -> tuple[bool, int, int]:
+    """Return whether shares sum to 2^32 and the columns of every part to one sum, and the levels of the worst part."""
+    parts = table["parts"]
+    shares, outputs = (part["share"] for part in parts), (part["table"]["outputs"] for part in parts)
+    equal, high, low = sum(shares) == 1 << 32 and sum(outputs) == table["outputs"], 1, 1
+    for part in parts:
+        fine, most, least = _checked(part["table"])
+        equal &= fine and part["share"] > 0 and part["attributes"] == sorted(set(part["attributes"]))
+        if most * low > high * least:
+            high, low = most, least
+    return equal, high, low
 
 
 def _two_level(table: Mapping[str, Any]) -> tuple[bool, int, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -87,6 +87,10 @@ class Chosen:
     """Number of them drawn at random from all user types; None if all are tested."""
 
 
+Classes = tuple[tuple[tuple[tuple[str, OutputClasses], ...], ...], tuple[Favoured, ...]]
+"""For every user type its `partitions` and what is `favoured`, as a plan holds them."""
+
+
 @dataclass(frozen=True, eq=False)
 class Plan:
     """The classes of outputs and the events that an audit counts for some user types."""
@@ -108,6 +112,29 @@ def matched(distance: np.ndarray) -> list[tuple[int, int]]:
     wanted = np.where(distance > 0, distance, 0.0)
     rows, columns = linear_sum_assignment(wanted, maximize=True)
     return [(int(i), int(j)) for i, j in zip(rows, columns, strict=True) if wanted[i, j] > 0]
+
+
+def number_of(user: Sequence[int] | np.ndarray, sizes: Sequence[int]) -> int:
+    """Return the number of a user type, exact at any size."""
+    number = 0
+    for value, size in zip(user, sizes, strict=True):
+        number = number * size + int(value)
+    return number
+
+
+def coordinates_of(number: int, sizes: Sequence[int]) -> list[int]:
+    """Return the value of every attribute of a user type, exact at any size."""
+    values = []
+    for size in reversed(sizes):
+        number, value = divmod(number, size)
+        values.append(value)
+    return values[::-1]
+
+
+def random_types(sizes: Sequence[int], rng: np.random.Generator) -> Iterator[np.ndarray]:
+    """Yield random user types, each value of an attribute equally likely."""
+    while True:
+        yield rng.integers(0, sizes)
 
 
 def filled(first: Sequence[int], others: Sequence[int], count: int) -> Chosen:

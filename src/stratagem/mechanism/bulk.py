@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import secrets
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -45,17 +46,45 @@ def report_lines(
 
 def draw(mechanism: Mechanism, coordinates: np.ndarray, source: Source) -> np.ndarray:
     """Return an output (k,) for each row of coordinates (k, d) in the domain of a mechanism."""
-    sampler = mechanism.client.sampler
-    if (kind := mechanism.bundle["table"]["kind"]) == "translates":
+    return _drawn(
+        mechanism.bundle["table"], mechanism.client.sampler, mechanism.domain.sizes, coordinates, source
+    )
+
+
+def _drawn(
+    table: Mapping[str, Any], sampler: Any, sizes: Sequence[int], coordinates: np.ndarray, source: Source
+) -> np.ndarray:
+    """Return an output (k,) of a table for each row of coordinates (k, d) of attributes of these sizes."""
+    if (kind := table["kind"]) == "parts":
+        return _parts(table["parts"], sampler, sizes, coordinates, source)
+    if kind == "translates":
         if sum(map(len, sampler.groups)) == coordinates.shape[1]:
             return _translates(sampler, coordinates, source)
-        return _translates(sampler, _cells(mechanism, coordinates)[:, None], source)
-    return (_two_level if kind == "two-level" else _columns)(sampler, _cells(mechanism, coordinates), source)
+        return _translates(sampler, _cells(sizes, coordinates)[:, None], source)
+    return (_two_level if kind == "two-level" else _columns)(sampler, _cells(sizes, coordinates), source)
 
 
-def _cells(mechanism: Mechanism, coordinates: np.ndarray) -> np.ndarray:
+def _parts(
+    every: Sequence[Mapping[str, Any]],
+    sampler: Any,
+    sizes: Sequence[int],
+    coordinates: np.ndarray,
+    source: Source,
+) -> np.ndarray:
+    """Return outputs (k,) of parts, which are drawn for all rows before any of these is looked at."""
+    drawn = parts(list(accumulate(one["share"] for one in every)), len(coordinates), source)
+    outputs = np.empty(len(drawn), np.int64)
+    for i, (offset, places, own) in enumerate(sampler.parts):
+        people, few = np.flatnonzero(drawn == i), [sizes[k] for k in places]
+        if len(people):
+            some = coordinates[people][:, places]
+            outputs[people] = offset + _drawn(every[i]["table"], own, few, some, source)
+    return outputs
+
+
+def _cells(sizes: Sequence[int], coordinates: np.ndarray) -> np.ndarray:
     """Return the numbers (k,) of the user types, the last attribute fastest."""
-    return np.asarray(np.ravel_multi_index(tuple(coordinates.T), mechanism.domain.sizes))
+    return np.asarray(np.ravel_multi_index(tuple(coordinates.T), tuple(sizes)))
 
 
 def uniform(count: int, k: int, source: Source) -> np.ndarray:

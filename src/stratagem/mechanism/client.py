@@ -48,6 +48,7 @@ HIGH = 1 << MOST_BITS  # the higher of two levels; the lower one is given in its
 SUMS = 24  # the sums by which rows of a user type are found are at most 2^24: that bounds memory and reads
 MOST_KEPT = 1 << 16  # most values of a domain for which permanent reports are kept
 FileName = str | os.PathLike[str]
+Source = Callable[[int], bytes]
 END, DIGITS = "\n", 16  # what ends a memo, as a last number may be cut off; digits of its largest number
 PROMISED = (10, 100, 1000)  # reports of one person for which a memo states epsilon, beside one and any number
 _BITS = [bytes(byte >> 7 - k & 1 for byte in range(256)) for k in range(8)]  # of a byte its k-th bit
@@ -206,8 +207,7 @@ def certificate(table: Mapping[str, Any], epsilon: Sequence[str]) -> dict[str, A
     _require(isinstance(epsilon, list) and len(epsilon) == 2, "epsilon must be a numerator and a denominator")
     numerator, denominator = (from_digits(part, "epsilon") for part in epsilon)
     _require(0 < numerator <= 300 * denominator, "epsilon must be above 0 and at most 300")
-    bound = exp_below(numerator, denominator)
-    facts = _KINDS[_kind(table)].facts(table)
+    bound, facts = exp_below(numerator, denominator), _KINDS[_kind(table)](table).facts()
     if facts["worst_high"] << SCALE > facts["worst_low"] * bound:
         raise ValueError("the table breaks its epsilon: do not use it")
     return {"exp_epsilon": str(bound)} | {key: str(value) for key, value in facts.items()}
@@ -215,16 +215,11 @@ def certificate(table: Mapping[str, Any], epsilon: Sequence[str]) -> dict[str, A
 
 def samplers(table: Mapping[str, Any], low: int) -> tuple[Any, Any]:
     """Return the samplers of single reports and of permanent ones, which have this `low` instead of the table's."""
-    kind = _KINDS[table["kind"]]
-    return kind(table), kind(dict(table) | {"low": low})
+    return _KINDS[table["kind"]](table), _KINDS[table["kind"]](dict(table) | {"low": low})
 
 
 def kept(once: Any, permanent: Any) -> Fraction:
-    """Return the probability alpha with which a report repeats the permanent one.
-
-    Otherwise it is drawn by the weights, whatever the value. Reports then have the probabilities of the table itself:
-    high - low of a row is alpha times that of the permanent table (theory.md, section 12).
-    """
+    """Return the probability alpha of repeating the permanent report, else the weights draw (theory.md, section 12)."""
     return (HIGH - once.low) * permanent.column / ((HIGH - permanent.low) * once.column)
 
 
@@ -244,7 +239,7 @@ def repeated(once: Any, permanent: Any, reports: int) -> tuple[int, int]:
 def check_memo(table: Mapping[str, Any], memo: Any) -> None:
     """Refuse a memo that does not hold, in whole numbers, the epsilon that it states for numbers of reports."""
     exact_keys(memo, "the memo", "low epsilon")
-    _require(table["kind"] != "columns", "a memo needs a table of two levels")
+    _require(table["kind"] not in ("columns", "parts"), "a memo needs a table of two levels")
     low = whole_number(memo["low"], "low of the memo", 1, table["low"] - 1)
     pair = samplers(table, low)
     exact_keys(memo["epsilon"], "epsilon of the memo", " ".join(map(str, PROMISED)) + " any")
@@ -276,16 +271,12 @@ def _exp_of(text: Any, where: str) -> int:
 
 
 class _Memo:
-    """The permanent reports of one person, drawn once for every value and kept in a file before any report is made.
-
-    The file is the same whichever values the person has: it tells nothing without the reports.
-    """
+    """Permanent reports of one person: all values have one in a file, drawn before any report, so it tells no value."""
 
     def __init__(self, folder: FileName, bundle: Mapping[str, Any], user_type: Callable[[Any], Any]) -> None:
-        table = bundle["table"]
-        self.path, self.user_type, self.outputs = Path(folder), user_type, table["outputs"]
+        self.path, self.user_type, self.outputs = Path(folder), user_type, bundle["table"]["outputs"]
         self.sizes = [attribute["size"] for attribute in bundle["domain"]]
-        once, self.permanent = samplers(table, bundle["memo"]["low"])
+        once, self.permanent = samplers(bundle["table"], bundle["memo"]["low"])
         self.kept, self.reports, self.values = kept(once, self.permanent), array("Q"), math.prod(self.sizes)
         if not os.path.isdir(folder):  # noqa: PTH112 - that of Path raises what the system says
             raise ValueError(f"memo {str(folder)!r} is no folder that opens: make one for this person alone")
@@ -293,7 +284,7 @@ class _Memo:
             raise ValueError(f"the bundle has more than {MOST_KEPT:,} values for a memo: merge some")
         self.path /= f"{bundle['sha256']}.memo"
 
-    def draw(self, cell: Any, source: Callable[[int], bytes]) -> int:
+    def draw(self, cell: Any, source: Source) -> int:
         """Return the permanent report with probability alpha, else one that is drawn by the weights."""
         if not self.reports:
             self.reports = self._read_or_draw(source)
@@ -302,7 +293,7 @@ class _Memo:
         permanent, other = self.reports[number], self.permanent.draw_any(source)
         return permanent if _uniform(self.kept.denominator, source) < self.kept.numerator else other
 
-    def _read_or_draw(self, source: Callable[[int], bytes]) -> array[int]:
+    def _read_or_draw(self, source: Source) -> array[int]:
         """Return what the file holds; of two processes that draw at once, both use what the first one keeps."""
         try:
             if not self.path.exists():
@@ -367,10 +358,7 @@ class Client:
     """
 
     def __init__(
-        self,
-        bundle: Mapping[str, Any],
-        source: Callable[[int], bytes] = secrets.token_bytes,
-        memo: FileName | None = None,
+        self, bundle: Mapping[str, Any], source: Source = secrets.token_bytes, memo: FileName | None = None
     ) -> None:
         self.identifier: str = bundle["sha256"]
         self.epsilon = Fraction(*map(int, bundle["epsilon"]))
@@ -378,7 +366,7 @@ class Client:
         self.attributes: list[dict[str, Any]] = bundle["domain"]
         self._readers = {attribute["name"]: reader(attribute) for attribute in self.attributes}
         self.sampler = _KINDS[bundle["table"]["kind"]](bundle["table"])
-        self._lists, self._first = isinstance(self.sampler, _Translates), next(iter(self._readers.values()))
+        self._plain, self._first = "user_types" in bundle["table"], next(iter(self._readers.values()))
         self._source, self._made_of = source, (bundle, source, memo)
         self._memo = None if memo is None else _Memo(memo, bundle, self.user_type)
 
@@ -418,10 +406,9 @@ class Client:
         return {"mechanism": self.identifier[:16], "id": self._source(16).hex(), "output": output}
 
     def cell(self, value: Any) -> Any:
-        """Return a value's user type: its number, the last attribute fastest, or the list of its coordinates."""
+        """Return a value's user type: its number, the last attribute fastest, its coordinates, or one of each part."""
         if type(value) in _SINGLE and len(self._readers) == 1:  # the same as below, at a fifth of the time
-            place = self._first(value)
-            return [place] if self._lists else place
+            return self._first(value) if self._plain else self.user_type([self._first(value)])
         if not isinstance(value, Mapping):
             if len(self._readers) > 1:
                 raise ValueError(f"{_short(value)} was given for several attributes: give a mapping")
@@ -433,12 +420,19 @@ class Client:
 
     def user_type(self, coordinates: Sequence[int]) -> Any:
         """Return the user type whose attributes have the values of these numbers, as `report` takes it."""
-        if self._lists and sum(map(len, self.sampler.groups)) == len(coordinates):
-            return coordinates
-        cell = 0
-        for place, attribute in zip(coordinates, self.attributes, strict=True):
-            cell = cell * attribute["size"] + place
-        return [cell] if self._lists else cell
+        places = [(k, one["size"]) for k, one in zip(coordinates, self.attributes, strict=True)]
+        return _user_type(self.sampler, places)
+
+
+def _user_type(sampler: Any, places: Sequence[tuple[int, int]]) -> Any:
+    """Return a user type as a sampler takes it, given the numbers of its values and the sizes of the attributes."""
+    if isinstance(sampler, _Parts):
+        return [_user_type(one, [places[i] for i in some]) for _, some, one in sampler.parts]
+    listed = isinstance(sampler, _Translates)
+    if listed and sum(map(len, sampler.groups)) == len(places):
+        return [place for place, _ in places]
+    cell = reduce(lambda above, one: above * one[1] + one[0], places, 0)
+    return [cell] if listed else cell
 
 
 class _TwoLevel:
@@ -460,8 +454,7 @@ class _TwoLevel:
         self.first: Sequence[int] = _search_table(weights)
         self.blocks, covered = array("Q"), set[int]()
         for column in zip(*_coverage(self.patterns, self.weights, n, self.height), strict=True):
-            self.blocks.append(0)
-            self.blocks.extend(_search_table(column))
+            self.blocks.extend([0, *_search_table(column)])
             covered.add(sum(column))
         _require(len(covered) == 1, "some user types are covered more often than others")
         self.below = self.low << WEIGHT_BITS
@@ -476,11 +469,11 @@ class _TwoLevel:
         weights = (weight for weight, y in rows if weight and self.patterns[y : y + self.width] not in even)
         return Fraction(min(weights, default=1 << WEIGHT_BITS), 1 << WEIGHT_BITS)
 
-    def draw_any(self, source: Callable[[int], bytes]) -> int:
+    def draw_any(self, source: Source) -> int:
         """Return an output by the weights of the rows alone."""
         return bisect_right(self.first, _uniform(1 << WEIGHT_BITS, source))
 
-    def draw(self, cell: int, source: Callable[[int], bytes]) -> int:
+    def draw(self, cell: int, source: Source) -> int:
         """Return an output: one of all rows, or of those that hold the cell, which take as many reads for each."""
         r = _uniform(self.total, source)
         if r < self.below:
@@ -488,51 +481,38 @@ class _TwoLevel:
         begin, r = cell * self.stride, (r - self.below) // (HIGH - self.low)
         block = bisect_right(self.blocks, r, begin + 1, begin + self.stride) - 1
         r, y = r - self.blocks[block], (block - begin) * self.height
-        start = y * self.width + (cell >> 3)
-        column = self.patterns[start : start + self.height * self.width : self.width]
-        inside = column.translate(_BITS[cell & 7])
+        start, step = y * self.width + (cell >> 3), self.width
+        inside = self.patterns[start : start + self.height * step : step].translate(_BITS[cell & 7])
         return y + sum(map(r.__ge__, accumulate(map(mul, self.weights[y : y + self.height], inside))))
 
-    @staticmethod
-    def facts(table: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what every column sums to, and the two levels."""
-        sampler = _TwoLevel(table)
-        return {"column_total": sampler.total, "worst_high": HIGH, "worst_low": sampler.low}
+    def facts(self) -> dict[str, Any]:
+        return {"column_total": self.total, "worst_high": HIGH, "worst_low": self.low}
 
 
 class _Columns:
     """The column of the user type as whole numbers that sum to 2^bits."""
 
     def __init__(self, table: Mapping[str, Any]) -> None:
-        n, entries, self.bits = _shape(table)[1], _entries(table), table["bits"]
-        self.first = array("Q")
-        for u in range(n):
-            self.first.extend(_search_table(entries[u::n]))
-        self.stride = len(self.first) // n
+        exact_keys(table, "the table", "kind outputs user_types bits entries")
+        (m, n), self.bits = _shape(table), whole_number(table["bits"], "bits", WEIGHT_BITS, MOST_BITS)
+        entries = _entries(table)
+        equal = all(sum(entries[u::n]) == 1 << self.bits for u in range(n))
+        _require(equal, f"some columns do not sum to 2^{self.bits}")
+        self.first = array("Q", (one for u in range(n) for one in _search_table(entries[u::n])))
+        self.stride, rows = len(self.first) // n, [entries[y * n : y * n + n] for y in range(m)]
+        self.extremes = list(map(max, rows)), list(map(min, rows))
 
-    def draw(self, cell: int, source: Callable[[int], bytes]) -> int:
+    def draw(self, cell: int, source: Source) -> int:
         """Return an output after a search of as many steps for every cell."""
         begin = cell * self.stride
         r = int.from_bytes(source(8), "big") >> (64 - self.bits)
         return bisect_right(self.first, r, begin, begin + self.stride) - begin
 
-    @staticmethod
-    def facts(table: Mapping[str, Any]) -> dict[str, Any]:
+    def facts(self) -> dict[str, Any]:
         """Return column total, worst ratio, and the largest and smallest entry of every row."""
-        exact_keys(table, "the table", "kind outputs user_types bits entries")
-        m, n = _shape(table)
-        bits = whole_number(table["bits"], "bits", WEIGHT_BITS, MOST_BITS)
-        entries = _entries(table)
-        equal = all(sum(entries[u::n]) == 1 << bits for u in range(n))
-        _require(equal, f"some columns do not sum to 2^{bits}")
-        rows = [entries[y * n : y * n + n] for y in range(m)]
-        high, low = [max(row) for row in rows], [min(row) for row in rows]
-        worst = (1, 1)
-        for a, b in zip(high, low, strict=True):
-            if a * worst[1] > b * worst[0]:
-                worst = (a, b)
-        levels = {"column_total": 1 << bits, "worst_high": worst[0], "worst_low": worst[1]}
-        texts = [base64.b64encode(struct.pack(f"<{m}Q", *row)).decode() for row in (high, low)]
+        high, low = reduce(_wider, zip(*self.extremes, strict=True), (1, 1))
+        texts = [base64.b64encode(struct.pack(f"<{len(row)}Q", *row)).decode() for row in self.extremes]
+        levels = {"column_total": 1 << self.bits, "worst_high": high, "worst_low": low}
         return levels | {"largest": texts[0], "smallest": texts[1]}
 
 
@@ -543,23 +523,26 @@ class _Translates:
         exact_keys(table, "the table", "kind outputs cycles groups patterns low")
         self.low = whole_number(table["low"], "low", 1, HIGH)
         self.groups, patterns = _translates(table)
-        masses, self.unit = _masses(self.low, patterns)
-        self.total, self.first = sum(masses), _search_table(masses)
-        self.column, self.any = Fraction(self.total, self.unit), _search_table([one[0] for one in patterns])
+        self.any = _search_table([one[0] for one in patterns])
         self.rarest = min(Fraction(one[0], (one[2] * one[3]) << WEIGHT_BITS) for one in patterns)
-        self.rules, offset = [], 0
-        for _, bits, ways, cells, axes, multiples in patterns:
+        self.rules, offset, unit, high = [], 0, 1, []
+        for weight, bits, ways, cells, axes, multiples in patterns:
             words = _array("Q", bits + bytes(-len(bits) % 8), "big")
             sums = array("Q", accumulate(map(int.bit_count, words)))
             self.rules.append((offset, ways, cells, axes, words, sums, multiples))
             offset += ways * cells
+            high.append((weight, Fraction(weight * (HIGH - self.low) * sums[-1], cells)))
+            unit = math.lcm(unit, high[-1][1].denominator)
+            _require(unit >> 1024 == 0, "the weights of the patterns share no unit of 1024 bits")
+        masses = [mass for weight, rest in high for mass in (weight * self.low * unit, int(rest * unit))]
+        self.total, self.first, self.column = sum(masses), _search_table(masses), Fraction(sum(masses), unit)
 
-    def draw_any(self, source: Callable[[int], bytes]) -> int:
+    def draw_any(self, source: Source) -> int:
         """Return an output by the weights of the patterns alone."""
         offset, ways, cells, *_ = self.rules[bisect_right(self.any, _uniform(1 << WEIGHT_BITS, source))]
         return offset + _uniform(ways * cells, source)
 
-    def draw(self, cell: Sequence[int], source: Callable[[int], bytes]) -> int:
+    def draw(self, cell: Sequence[int], source: Source) -> int:
         """Return an output; the coordinates that are read were drawn before, and the steps do not tell them."""
         part = bisect_right(self.first, _uniform(self.total, source))
         offset, ways, cells, axes, words, sums, (multiples, root) = self.rules[part >> 1]
@@ -578,16 +561,41 @@ class _Translates:
             shift = shift * cycle + (cell[left[group].pop(rank)] - point) % cycle
         return offset + shift
 
-    @staticmethod
-    def facts(table: Mapping[str, Any]) -> dict[str, Any]:
+    def facts(self) -> dict[str, Any]:
         """Return what every column sums to, as each meets a set as often as it has cells, and the two levels."""
-        sampler = _Translates(table)
-        total = Fraction(sampler.total, sampler.unit)
-        column = {"column_total": total.numerator, "column_unit": total.denominator}
-        return column | {"worst_high": HIGH, "worst_low": sampler.low}
+        column = dict(zip(("column_total", "column_unit"), self.column.as_integer_ratio(), strict=True))
+        return column | {"worst_high": HIGH, "worst_low": self.low}
 
 
-_KINDS: dict[str, Any] = {"two-level": _TwoLevel, "columns": _Columns, "translates": _Translates}
+class _Parts:
+    """One of several tables, drawn by their shares whatever the answers are; outputs count earlier parts first."""
+
+    def __init__(self, table: Mapping[str, Any]) -> None:
+        self.parts, offset = [], 0
+        for attributes, one in _parts(table):
+            self.parts.append((offset, attributes, _KINDS[one["kind"]](one)))
+            offset += one["outputs"]
+        _require(offset == whole_number(table["outputs"], "outputs", 1, MOST), "the parts have other outputs")
+        self.first = _search_table(part["share"] for part in table["parts"])
+
+    def draw(self, cell: Sequence[Any], source: Source) -> int:
+        """Return an output of a part, which is drawn before its user type is looked at."""
+        offset, _, sampler = self.parts[part := bisect_right(self.first, _uniform(1 << WEIGHT_BITS, source))]
+        return offset + sampler.draw(cell[part], source)
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the shares sum to, and the two levels of the part in which they are furthest apart."""
+        every = [sampler.facts() for _, _, sampler in self.parts]
+        high, low = reduce(_wider, ((one["worst_high"], one["worst_low"]) for one in every), (1, 1))
+        return {"column_total": 1 << WEIGHT_BITS, "worst_high": high, "worst_low": low}
+
+
+_KINDS: Any = {"two-level": _TwoLevel, "columns": _Columns, "translates": _Translates, "parts": _Parts}
+
+
+def _wider(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
+    """Return the pair whose first number is more times its second one, which may be 0."""
+    return other if other[0] * one[1] > one[0] * other[1] else one
 
 
 def _kind(table: Any) -> str:
@@ -604,6 +612,19 @@ def _shape(table: Mapping[str, Any]) -> tuple[int, int]:
 def _entries(table: Mapping[str, Any]) -> array[int]:
     code, width = ("I", 4) if table["bits"] == WEIGHT_BITS else ("Q", 8)
     return _array(code, exact_bytes(table["entries"], "entries", math.prod(_shape(table)) * width))
+
+
+def _parts(table: Mapping[str, Any]) -> list[tuple[list[int], dict[str, Any]]]:
+    """Return the attributes and the ordinary table of every part; their shares sum to 2^32."""
+    exact_keys(table, "the table", "kind outputs parts")
+    for part in _list(table["parts"], "the table has no parts"):
+        exact_keys(part, "a part", "attributes share table")
+        places = _numbers(part["attributes"], "a place of an attribute", 0, PARTS)
+        _require(all(a < b for a, b in pairwise(places)), "the attributes of a part do not rise")
+        _require(_kind(part["table"]) != "parts", "a part has parts itself")
+    shares = [whole_number(part["share"], "a share", 1, 1 << WEIGHT_BITS) for part in table["parts"]]
+    _require(sum(shares) == 1 << WEIGHT_BITS, f"the shares do not sum to 2^{WEIGHT_BITS}")
+    return [(part["attributes"], part["table"]) for part in table["parts"]]
 
 
 def _translates(table: Mapping[str, Any]) -> tuple[list[list[int]], list[tuple[Any, ...]]]:
@@ -637,24 +658,11 @@ def _translates(table: Mapping[str, Any]) -> tuple[list[list[int]], list[tuple[A
         outputs += multiples * ways * cells
     stated = whole_number(table["outputs"], "outputs", 1, MOST)
     _require(outputs == stated, "the patterns have another number of outputs")
-    full = sum(pattern[0] for pattern in patterns) == 1 << WEIGHT_BITS
-    _require(full, f"the weights do not sum to 2^{WEIGHT_BITS}")
+    _require(sum(p[0] for p in patterns) == 1 << WEIGHT_BITS, f"the weights do not sum to 2^{WEIGHT_BITS}")
     return groups, patterns
 
 
-def _masses(low: int, patterns: Sequence[tuple[Any, ...]]) -> tuple[list[int], int]:
-    """Return how often each pattern is drawn at the lower level and beyond it, in whole numbers, and their unit."""
-    unit, high = 1, []
-    for weight, bits, _, cells, *_ in patterns:
-        size = int.from_bytes(bits, "big").bit_count()
-        high.append(Fraction(weight * (HIGH - low) * size, cells))
-        unit = math.lcm(unit, high[-1].denominator)
-        _require(unit >> 1024 == 0, "the weights of the patterns share no unit of 1024 bits")
-    pairs = zip(patterns, high, strict=True)
-    return [mass for one, rest in pairs for mass in (one[0] * low * unit, int(rest * unit))], unit
-
-
-def _uniform(count: int, source: Callable[[int], bytes]) -> int:
+def _uniform(count: int, source: Source) -> int:
     """Return a whole number below `count`, all of them equally likely; each try is kept with 15/16 or more."""
     size = (count - 1).bit_length() + (4 if count & (count - 1) else 0) + 7 >> 3
     share = (1 << 8 * size) // count
@@ -696,6 +704,9 @@ def _check_domain(domain: Any, table: Any) -> None:
 
 def _fits(table: Any, sizes: Sequence[int]) -> bool:
     """Return whether attributes of these sizes make the table's user types, or lie on its cycles, each or all."""
+    if _kind(table) == "parts":
+        n, parts = len(sizes), _parts(table)
+        return all(own[-1] < n and _fits(one, [sizes[i] for i in own]) for own, one in parts)
     *_, cells = accumulate(sizes, lambda cells, size: min(cells * size, PARTS + 1))
     if _kind(table) == "translates":
         known = isinstance(cycles := table.get("cycles"), list) and len(cycles) in (1, len(sizes))

@@ -40,21 +40,19 @@ from stratagem.mechanism.client import (
     parse,
 )
 from stratagem.mechanism.memo import Memo
+from stratagem.mechanism.parts_table import ORDINARY, PartsTable
 from stratagem.mechanism.rounding import budget, decimal_text, nearest_table, risen, stated_utility, stepped
 from stratagem.mechanism.table import (
     SEARCH,
-    ColumnTable,
     Exact,
     Levels,
     Table,
-    TranslationTable,
-    TwoLevelTable,
     encode,
     prior_of,
     utility_of,
     workload_of,
 )
-from stratagem.strategies import MatrixStrategy, TranslationStrategy
+from stratagem.strategies import MatrixStrategy, SurveyStrategy, TranslationStrategy
 from stratagem.workloads import Domain, DomainLike, Workload, given
 from stratagem.workloads.serial import over, to_data
 
@@ -64,7 +62,7 @@ if TYPE_CHECKING:
     from stratagem.collection.collection import Collection
 
 SUFFIX = ".ldp.json"
-KINDS: dict[str, type[Table]] = {leaf.kind: leaf for leaf in (TwoLevelTable, ColumnTable, TranslationTable)}
+KINDS: dict[str, type[Table]] = ORDINARY | {PartsTable.kind: PartsTable}
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +120,7 @@ class Mechanism:
 
         A matrix gets 32 bits, 52 where 32 would add more than 1e-6 to the variance of an answer, or becomes two-level
         where its rows are and even those would. A small two-level strategy becomes a matrix where 32 bits add 1e-4.
+        Of a survey each part is rounded so for its own queries.
         Workload and domain are as in `evaluate`; the bundle states what the values of the attributes are. `prior` (n,)
         chooses the reconstruction; it and `interrupted` are kept in the bundle.
 
@@ -239,7 +238,7 @@ class Mechanism:
         return Client(self.bundle)
 
     def randomise(self, cells: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draw outputs for many user types (k,), of translates (k, d), pseudo-randomly: for simulation alone."""
+        """Draw outputs for many user types, (k,) or of translates and surveys (k, d), pseudo-randomly: to simulate."""
         return self.table.randomise(cells, rng)
 
     @property
@@ -327,12 +326,17 @@ def _check_domain(strategy: Exact, domain: Domain, prior: np.ndarray | None = No
         raise ValueError(
             f"the strategy has {given} user types, but its workload has {wanted}: give a strategy made for the workload"
         )
-    if not isinstance(strategy, TranslationStrategy):
+    if not isinstance(strategy, TranslationStrategy | SurveyStrategy):
         return
     if strategy.sizes != domain.sizes:
         raise ValueError(
             "the attributes of the strategy have other sizes than those of its workload: give a strategy made for "
             "the workload"
+        )
+    if prior is not None and isinstance(strategy, SurveyStrategy):
+        raise ValueError(
+            "a prior was given for a survey, each part of which is estimated with all its user types alike: leave the "
+            "prior out"
         )
     if prior is not None:
         raise ValueError(
@@ -366,6 +370,8 @@ def _mechanism(bundle: Mapping[str, Any]) -> Mechanism:
     table = KINDS[bundle["table"]["kind"]].of(bundle["table"], workload.domain.sizes)
     numerator, denominator = map(int, bundle["epsilon"])
     prior = prior_of(bundle["prior"], workload.domain_size)
+    if isinstance(table, PartsTable):
+        _check_domain(table.strategy, workload.domain, prior)
     utility, memo = utility_of(bundle["utility"]), bundle.get("memo")
     memo = None if memo is None else Memo(cast("Levels", table), memo["epsilon"]["any"], memo["low"])
     steps = tuple(bundle.get("steps", ()))

@@ -11,6 +11,7 @@ from stratagem.io.screen import brief
 from stratagem.math.number import integer, upper
 from stratagem.math.privacy import check
 from stratagem.mechanism.client import PROMISED, SCALE, exp_below, kept, repeated, samplers
+from stratagem.mechanism.parts_table import PartsTable
 from stratagem.mechanism.rounding import budget, decimal_text, lower_level
 from stratagem.mechanism.table import Levels, Table
 
@@ -49,6 +50,11 @@ class Memo:
     @staticmethod
     def of(table: Table, epsilon: float) -> Memo:
         """Return the memo whose permanent reports have this epsilon."""
+        if isinstance(table, PartsTable):
+            raise ValueError(
+                "the mechanism is a survey, of which each report answers one part, but repeated reports need one table "
+                "for all: let everybody report once, or find a mechanism for each part"
+            )
         if not isinstance(table, Levels):
             raise ValueError(
                 "the mechanism states every probability by itself, rounded, but repeated reports need rows of exactly "

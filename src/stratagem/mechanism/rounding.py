@@ -10,11 +10,19 @@ from functools import singledispatch
 
 import numpy as np
 
-from stratagem.estimators import Estimator
+from stratagem.estimators import Estimator, estimator
 from stratagem.estimators.dense import Dense
+from stratagem.estimators.survey import Surveyed
 from stratagem.mechanism.client import HIGH, LIMIT, MOST, MOST_BITS, PARTS, SCALE, WEIGHT_BITS, exp_below
+from stratagem.mechanism.parts_table import PartsTable, TablePart, whole_shares
 from stratagem.mechanism.table import ColumnTable, Exact, Table, TranslationTable, TwoLevelTable, coverage
-from stratagem.strategies import MatrixStrategy, Strategy, TranslationStrategy, TwoLevelStrategy
+from stratagem.strategies import (
+    MatrixStrategy,
+    Strategy,
+    SurveyStrategy,
+    TranslationStrategy,
+    TwoLevelStrategy,
+)
 from stratagem.strategies.two_level import pack, two_levels
 from stratagem.workloads import Workload
 
@@ -50,9 +58,13 @@ def nearest_table(
     The first form that adds at most 1e-6 to an answer's variance is taken, otherwise the one that adds least. Of
     two-level rows, which are a shorter text than a matrix, 1e-4 is accepted.
 
+    Of a survey every part is rounded so, for the queries that it answers.
+
     Raises:
         ValueError: as `rounded`, if nothing holds the strategy.
     """
+    if isinstance(strategy, SurveyStrategy):
+        return _nearest_parts(strategy, epsilon, workload)
     before, found, refusal = through(strategy), list[tuple[float, Table, Estimator]](), ValueError()
     for form, bits, enough in _forms(strategy):
         try:
@@ -69,6 +81,45 @@ def nearest_table(
         raise refusal
     rise, table, after = min(found, key=lambda one: one[0])
     return table, stated_utility(workload, before, after, rise)
+
+
+def _nearest_parts(
+    strategy: SurveyStrategy, epsilon: Fraction, workload: Workload
+) -> tuple[PartsTable, dict[str, str]]:
+    """Return the table of a survey, and its utility.
+
+    The largest share that rounding adds to the variance of an answer through its part is an upper bound of that of
+    the answer, whose other variance stays.
+    """
+    if not strategy.runnable:
+        raise ValueError(
+            "a part of the survey has reports of a published protocol, which no table holds: give it a strategy of few "
+            "reports, or of translates"
+        )
+    before = Surveyed(strategy)
+    asked = {part: queries for part, queries, _ in before.by_part(workload)}
+    tables, rises = [], [0.0]
+    for i, one in enumerate(strategy.parts):
+        own = one.strategy
+        assert isinstance(own, Strategy | TranslationStrategy)
+        if i not in asked:
+            tables.append(rounded(own, epsilon))
+            continue
+        table, _ = nearest_table(own, epsilon, asked[i], estimator)
+        tables.append(table)
+        rises.append(risen(asked[i], estimator(own), estimator(table.strategy)))
+    shares = whole_shares(np.array([one.share for one in strategy.parts]))
+    parts = (
+        TablePart(one.attributes, share, table)
+        for one, share, table in zip(strategy.parts, shares, tables, strict=True)
+    )
+    found = PartsTable(strategy.sizes, tuple(parts))
+    if found.strategy.outputs > MOST:
+        raise ValueError(
+            "the survey has 2^53 possible reports, but a bundle holds fewer: ask fewer questions at once"
+        )
+    after = estimator(found.strategy)
+    return found, stated_utility(workload, before, after, max(*rises, risen(workload, before, after)))
 
 
 def _forms(strategy: Exact) -> Iterator[tuple[Exact, int, float]]:

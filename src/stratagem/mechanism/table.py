@@ -21,6 +21,7 @@ from stratagem.strategies import (
     OrbitStrategy,
     Pattern,
     Strategy,
+    SurveyStrategy,
     TranslationStrategy,
     TwoLevelStrategy,
 )
@@ -65,7 +66,7 @@ def utility_of(data: Any) -> dict[str, str]:
     return data
 
 
-Exact = Strategy | TranslationStrategy
+Exact = Strategy | TranslationStrategy | SurveyStrategy
 """The strategies that a table of whole numbers can represent."""
 BLOCK = 1 << 15
 """Number of users drawn in one block, so that its numbers fit the processor's cache."""
@@ -96,7 +97,7 @@ class Table(ABC):
     def randomise(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Draw an output for every user type as the client does, with pseudo-random numbers.
 
-        User types are cells (k,); a table of translates takes coordinates (k, d) too.
+        User types are cells (k,); tables of translates and of parts take coordinates (k, d) too.
 
         For simulation alone: who guesses the generator's state knows the values.
 

@@ -14,6 +14,7 @@ from stratagem.mechanism.mechanism import Mechanism
 MODULES = (
     "client.js",
     "bundle.js",
+    "parts.js",
     "table.js",
     "translates.js",
     "memo.js",

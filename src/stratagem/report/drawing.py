@@ -15,7 +15,7 @@ from stratagem.report.plots.figure import DATES, STYLE, page
 from stratagem.report.plots.strategy import draw_strategy
 from stratagem.report.verdict import LISTED, values_text
 from stratagem.report.wording import count, odds, percent
-from stratagem.strategies import Strategy, TranslationStrategy
+from stratagem.strategies import Strategy, SurveyStrategy, TranslationStrategy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -117,6 +117,12 @@ def drawing(subject: ReportContent) -> dict[str, object]:
             f"A report is {times} times as likely for a person whose values lie in its dark cells as for another."
         )
         label = f"{len(strategy.patterns):,} patterns, which make {count(strategy.outputs)} reports"
+    elif isinstance(strategy, SurveyStrategy):
+        reading = (
+            "Every device draws one part of the questions, whatever the answers are, and its report is about that part "
+            f"alone: at most {times} times as likely for one answer to it as for another."
+        )
+        label = f"{len(strategy.parts):,} parts, which make {count(strategy.outputs)} reports"
     else:
         reading = (
             "A line is a report, as high as it is likely; it is most likely for the values that are dark, and at "
@@ -124,7 +130,7 @@ def drawing(subject: ReportContent) -> dict[str, object]:
         )
         label = f"{count(strategy.outputs)} reports down, {count(strategy.domain_size)} values across"
     shown = Picture.of(drawn, f"The strategy: {label}. The likeliest of them are in a table.", reading)
-    return {"figure": shown, "attributes": _attributes(subject), "parts": _parts(strategy)}
+    return {"figure": shown, "attributes": _attributes(subject), "parts": _parts(strategy, subject)}
 
 
 def _attributes(subject: ReportContent) -> Table:
@@ -136,7 +142,19 @@ def _attributes(subject: ReportContent) -> Table:
     return Table(headings, rows, 3, caption="What is known about a person: the attributes and their values")
 
 
-def _parts(strategy: Strategy | TranslationStrategy) -> Table:
+def _parts(strategy: Strategy | TranslationStrategy | SurveyStrategy, subject: ReportContent) -> Table:
+    if isinstance(strategy, SurveyStrategy):
+        headings = ("part", "probability", "values", "reports")
+        rows = [
+            (
+                ", ".join(subject.attributes[i].name for i in one.attributes),
+                percent(one.share),
+                count(one.strategy.domain_size),
+                count(one.strategy.outputs) if one.strategy.outputs else "too many to count",
+            )
+            for one in sorted(strategy.parts, key=lambda one: -one.share)[:SHOWN]
+        ]
+        return Table(headings, rows, caption=f"Parts, {_some(len(rows), len(strategy.parts))}")
     if isinstance(strategy, TranslationStrategy):
         headings = ("pattern", "probability", "cells", "of them dark", "placements")
         rows = [

@@ -4,7 +4,8 @@ import { hex } from "./binary.js";
 import { ADVICE, decimal, fields, isObject, refuse, short, whole } from "./check.js";
 import { canonical, decoded, PARTS, strictJson } from "./json.js";
 import { checkMemo } from "./memo.js";
-import { checkSteps, kind, KINDS } from "./table.js";
+import { fits, kind, KINDS } from "./parts.js";
+import { checkSteps } from "./table.js";
 import { reader } from "./value.js";
 
 const FORMAT = "stratagem-mechanism", VERSION = 1;
@@ -131,18 +132,6 @@ function checkDomain(domain, table) {
   if (!fits(table, domain.map(({ size }) => size))) {
     refuse(`the domain has another number of values than the table: ${ADVICE}`);
   }
-}
-
-/** Return whether attributes of these sizes make the table's user types, or lie on its cycles, each or all. */
-function fits(table, sizes) {
-  const cells = sizes.reduce((product, size) => Math.min(product * size, PARTS + 1), 1);
-  if (kind(table) === "translates") {
-    const { cycles } = table;
-    if (!Array.isArray(cycles) || ![1, sizes.length].includes(cycles.length)) return false;
-    const lengths = cycles.length === sizes.length ? sizes : [cells];
-    return lengths.every((length, k) => ["number", "bigint"].includes(typeof cycles[k]) && length <= cycles[k]);
-  }
-  return cells === table.user_types;
 }
 
 /** Return the SHA-256 of the canonical form without the hash itself. */

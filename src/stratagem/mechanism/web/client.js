@@ -17,7 +17,7 @@ import { accepted, epsilonOf, parse, webCrypto } from "./bundle.js";
 import { ADVICE, isObject, refuse, short } from "./check.js";
 import { LIMIT } from "./json.js";
 import { Memo } from "./memo.js";
-import { KINDS } from "./table.js";
+import { KINDS, userType } from "./parts.js";
 import { reader } from "./value.js";
 
 export { parse };
@@ -46,6 +46,7 @@ export class Client {
     this.attributes = bundle.domain;
     this.sampler = new KINDS[bundle.table.kind](bundle.table);
     this.names = bundle.domain.map((attribute) => attribute.name);
+    this.sizes = bundle.domain.map((attribute) => attribute.size);
     this.readers = bundle.domain.map(reader);
     this.bytes = new Uint8Array(16);
     this.ahead = new Ahead(source);
@@ -69,7 +70,7 @@ export class Client {
     return { mechanism: this.identifier.slice(0, 16), id: hex(this.bytes), output };
   }
 
-  /** Return a value's user type: its number, the last attribute fastest, or the list of its coordinates. */
+  /** Return a value's user type: its number, the last attribute fastest, its coordinates, or one of each part. */
   cell(value) {
     const names = this.names;
     let values = [value];
@@ -86,10 +87,7 @@ export class Client {
 
   /** Return the user type whose attributes have the values of these numbers. */
   userType(coordinates) {
-    const { kind, cycles } = this.bundle.table, translates = kind === "translates";
-    if (translates && cycles.length === coordinates.length) return coordinates;
-    const number = coordinates.reduce((cell, place, k) => cell * this.attributes[k].size + place, 0);
-    return translates ? [number] : number;
+    return userType(this.bundle.table, coordinates, this.sizes);
   }
 
   /** Return the probability of an output for a user type, rounded: to show, not to draw.
@@ -103,10 +101,11 @@ export class Client {
   /** Return the numbers of the attributes on which the probability of an output may depend. */
   about(output) {
     const { kind, cycles } = this.bundle.table, all = this.attributes.map((_, k) => k);
-    return kind === "translates" && cycles.length === all.length ? this.sampler.about(output) : all;
+    const some = kind === "parts" || (kind === "translates" && cycles.length === all.length);
+    return some ? this.sampler.about(output) : all;
   }
 
-  /** Return the two probabilities of an output of a table of translates. */
+  /** Return the two probabilities of an output of a table of translates; of parts, the least and the largest one. */
   levels(output) {
     return this.sampler.levels(output).map((units) => units / this.total());
   }

@@ -33,7 +33,7 @@ function repeated(pair, [rare, weights], reports) {
 /** Refuse a memo that does not hold, in whole numbers, the epsilon that it states for numbers of reports. */
 export function checkMemo(Kind, table, memo, scale, expBelow) {
   fields(memo, "the memo", "low epsilon");
-  if (table.kind === "columns") refuse(`a memo needs a table of two levels: ${ADVICE}`);
+  if (["columns", "parts"].includes(table.kind)) refuse(`a memo needs a table of two levels: ${ADVICE}`);
   const low = whole(memo.low, "low of the memo", 1, table.low - 1);
   const pair = pairOf(Kind, table, low), rarest = new Kind(table).rarest();
   fields(memo.epsilon, "epsilon of the memo", [...PROMISED, "any"].join(" "));

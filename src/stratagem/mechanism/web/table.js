@@ -183,11 +183,12 @@ export function checkSteps({ domain, table, steps }, scale, expBelow) {
   });
 }
 
-export const KINDS = { __proto__: null, "two-level": TwoLevel, columns: Columns, translates: Translates };
+/** The kinds of tables that stand alone, or as a part of another. */
+export const ORDINARY = { __proto__: null, "two-level": TwoLevel, columns: Columns, translates: Translates };
 
-export function kind(table) {
-  if (!isObject(table) || typeof table.kind !== "string" || !(table.kind in KINDS)) {
-    refuse(`the table is none of the kinds ${Object.keys(KINDS).join(", ")}: update this client`);
+export function kindAmong(kinds, table) {
+  if (!isObject(table) || typeof table.kind !== "string" || !(table.kind in kinds)) {
+    refuse(`the table is none of the kinds ${Object.keys(kinds).join(", ")}: update this client`);
   }
   return table.kind;
 }
