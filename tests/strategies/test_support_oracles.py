@@ -16,7 +16,7 @@ from stratagem.published import (
     symmetric_unary_encoding,
     thresholded_histogram_encoding,
 )
-from stratagem.published.histogram_encoding import best_threshold
+from stratagem.published.oracle import best_threshold
 from stratagem.strategies import LocalHashing, SubsetSelection, UnaryEncoding
 from stratagem.strategies.bits import bernoulli
 

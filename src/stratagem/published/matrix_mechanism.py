@@ -12,14 +12,12 @@ from numpy.typing import ArrayLike
 from stratagem.math.linalg import centre, diameter, factor
 from stratagem.math.number import numbers
 from stratagem.math.privacy import check, gaussian_noise
-from stratagem.published.baseline import NEEDED, Baseline, Candidates, Setting
-from stratagem.published.histogram_encoding import SAFE
-from stratagem.published.least_l1 import least_l1
-from stratagem.published.least_l2 import least_l2
-from stratagem.published.tree import level_widths
+from stratagem.published.baseline import NEEDED, Baseline, Candidates, Setting, Tuning
+from stratagem.published.hierarchical import level_widths
+from stratagem.published.oracle import SAFE
+from stratagem.published.query_strategy import least_l1, least_l2
 from stratagem.strategies.additive_noise import AdditiveNoise, Laplace, Normal, Spherical
 
-Tuning = Callable[[Setting, float], Candidates]
 COMPARED = 1024
 """User types up to which comparisons try this mechanism, which takes seconds there and is far from the best."""
 HUGE = 1e75

@@ -50,6 +50,13 @@ class LinearProtocol(Randomiser):
     def second_moments(self, B: np.ndarray) -> np.ndarray:
         """Return E[s^T B s | u] (n,) for a symmetric B (n x n); with B = V it gives t_u + V_uu."""
 
+    @final
+    @property
+    def strength(self) -> float:
+        """(n - 1) over the sum of E[s^T (I - 11^T/n) s | u] over u: the mean eigenvalue that gives their variance."""
+        n = self.domain_size
+        return 0.0 if n == 1 else (n - 1) / float(self.second_moments(np.eye(n) - 1 / n).sum())
+
     @abstractmethod
     def spread(self, x: np.ndarray) -> np.ndarray:
         """Return sum_u x_u E[s s^T | u] (n x n), so that the estimate's covariance is that minus diag(x)."""

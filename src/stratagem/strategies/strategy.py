@@ -189,6 +189,21 @@ class Strategy(Randomiser):
     def two_valued(self) -> tuple[np.ndarray, np.ndarray]:
         """Return where the rows of a two-valued strategy are high (m x n), boolean, and the lower values (m,)."""
 
+    @final
+    @property
+    def strength(self) -> float:
+        """Mean eigenvalue of M on vectors of sum zero, of a strategy whose rows hold two probabilities of ratio E.
+
+        It is tr(M - 11^T/n)/(n - 1), where a row of lower value theta that is high on a share f of the user types
+        adds c^2 theta f (1 - f)/(1 + c f), c = E - 1, to the trace.
+        """
+        if self.domain_size == 1:
+            return 0.0
+        rows, lower = self.two_valued()
+        f = rows.mean(axis=1)
+        c = math.exp(self.epsilon) - 1
+        return c * float((lower * f * (1 - f) / (1 / c + f)).sum()) / (self.domain_size - 1)
+
     @abstractmethod
     def columns(self, types: np.ndarray) -> np.ndarray:
         """Return the probabilities of all reports for some user types (k,), a row a type (k, m)."""
