@@ -21,7 +21,7 @@ from stratagem.auditor import device
 from stratagem.auditor.device import Seen, _mistaken, device_checks, plan_devices, redrawn
 from stratagem.auditor.planning import planner
 from stratagem.auditor.runner import Reports, python_devices, web_devices
-from stratagem.estimators.averaged import lowest
+from stratagem.estimators.best_linear import lowest
 from stratagem.mechanism import client as shipped
 from stratagem.mechanism.client import Client
 from tools import need

@@ -5,10 +5,10 @@ import pytest
 
 import stratagem as st
 from stratagem.estimators import estimator
+from stratagem.estimators.translation.largest import largest_of_kinds
+from stratagem.estimators.translation.line import Window
 from stratagem.estimators.translation.orbit import _levels
-from stratagem.estimators.translation.table import largest_of_kinds
 from stratagem.estimators.translation.transformed import half_eigenvalues, largest_of_prefixes
-from stratagem.estimators.translation.window import Window
 from stratagem.workloads.selection import Selection
 
 LOOSEST = {0.5: 1.4, 1.0: 1.8, 3.0: 9.0}

@@ -19,7 +19,7 @@ from mechanisms import mechanism
 from memos import PERMANENT, SMALL, Device, memoised
 from node import base64_text, run
 from stratagem.domain.attribute import value_of
-from stratagem.estimators.averaged import Averaged, lowest
+from stratagem.estimators.best_linear import Averaged, lowest
 from stratagem.mechanism.client import Client, checked, fingerprint, load, parse, repeated, samplers
 from stratagem.mechanism.memo import Memo
 from stratagem.mechanism.table import ColumnTable

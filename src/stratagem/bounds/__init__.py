@@ -36,7 +36,7 @@ from stratagem.math.privacy import check, check_prior
 from stratagem.workloads import DomainLike, Workload
 from stratagem.workloads.centring import outweighed
 from stratagem.workloads.given import WorkloadLike, workload_of
-from stratagem.workloads.ranges import Line, line
+from stratagem.workloads.ranges import PathGram, line
 from stratagem.workloads.spectrum import Spectrum
 from stratagem.workloads.structure import Norms
 from stratagem.workloads.workload import COUNTED
@@ -304,7 +304,7 @@ class _Tightening:
         finally:
             self._take(search.best.value, search.best)
 
-    def _smooth(self, path: Line, seconds: float) -> None:
+    def _smooth(self, path: PathGram, seconds: float) -> None:
         """Compute the nonnegative bound of prefixes and ranges of many values."""
         from stratagem.bounds.prefixes_and_ranges import RangeSearch
 

@@ -15,18 +15,20 @@ from stratagem.estimation.answer import (
     Answer,
     Quantile,
     at_most_all,
+    below,
+    check_arranged,
+    inside,
     quantile_index,
     quantile_range,
+    save,
     standard_errors_each_side,
+    who,
 )
-from stratagem.estimation.answer_file import save
-from stratagem.estimation.gap import below, check_arranged, inside, who
-from stratagem.estimation.impossibility import Impossible, impossible
+from stratagem.estimation.impossibility import Impossible, cells, extremes, impossible, limits
 from stratagem.estimation.interval import Interval, about_population, around
-from stratagem.estimation.likelihood import EVERY
-from stratagem.estimation.limits import cells, extremes, limits
 from stratagem.estimation.postprocessing import METHODS, Method, answered_by
-from stratagem.estimators.evidence import ROUNDING, About, Evidence
+from stratagem.estimation.working_set import EVERY
+from stratagem.estimators.estimator import ROUNDING, About, Evidence
 from stratagem.io.screen import ROWS, brief, show
 from stratagem.io.table import Table
 from stratagem.math.number import entries, integer, real, spread

@@ -9,18 +9,22 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from stratagem.estimation.likelihood import CELLS, EVERY, UNORDERED, Fit, most_likely
 from stratagem.estimation.marginal_table import ripple
-from stratagem.estimation.working_set import nearest_on_simplex, sparse_minimum
+from stratagem.estimation.working_set import (
+    CELLS,
+    EVERY,
+    UNORDERED,
+    Fit,
+    most_likely,
+    nearest_on_simplex,
+    sparse_minimum,
+)
 from stratagem.estimators.best_linear import BestLinear
 from stratagem.estimators.dense import DenseEvidence
-from stratagem.estimators.evidence import ROUNDING, Evidence
+from stratagem.estimators.estimator import ROUNDING, Evidence
 from stratagem.io.toml import nearest
 from stratagem.math.linalg import factor, pseudo_inverse
 from stratagem.workloads import Workload, histogram
-from stratagem.workloads.combined import unweighted
-from stratagem.workloads.merged import unpadded
-from stratagem.workloads.ranges import AllRange, Prefix
 
 MAX_STEPS = 200
 """Newton steps at most; some tens suffice."""
@@ -132,8 +136,8 @@ def answered_by(base: Workload, asked: Workload) -> bool:
     """
     if base.domain.sizes != asked.domain.sizes:
         return False
-    inner = (unpadded(unweighted(margin.workload)[1]) for margin in asked.margins())
-    if UNORDERED.holds(base) and any(isinstance(one, Prefix | AllRange) for one in inner):
+    inner = (margin.workload.unweighted[1].unpadded for margin in asked.margins())
+    if UNORDERED.holds(base) and any(one.in_order and one.range_lengths is not None for one in inner):
         return False
     known = np.column_stack([factor(base.gram()), np.ones(base.domain_size)])
     z = np.random.default_rng(0).standard_normal(base.domain_size)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stratagem.estimators import Estimator, estimator, evaluate
-from stratagem.estimators.support import check_sizes
+from stratagem.estimators.accuracy import check_sizes
 from stratagem.io.screen import brief, show
 from stratagem.math.counts import Counts, counted
 from stratagem.math.number import entries, user_counts

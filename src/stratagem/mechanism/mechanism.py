@@ -19,7 +19,7 @@ from stratagem.collection.reports import ReportFormat
 from stratagem.domain.attribute import Attribute, value_of
 from stratagem.estimation.estimate import Estimate
 from stratagem.estimation.estimation import estimate
-from stratagem.estimators.averaged import Rounds
+from stratagem.estimators.best_linear import Rounds
 from stratagem.io.literal import refuse_bare
 from stratagem.io.screen import brief, show
 from stratagem.io.target import check_target, written_atomically

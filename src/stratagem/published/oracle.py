@@ -11,9 +11,8 @@ from stratagem.math.privacy import check, probability, ratio
 from stratagem.published.baseline import Baseline, Candidates, Setting, untuned
 from stratagem.strategies.additive_noise import AdditiveNoise, Laplace
 from stratagem.strategies.hashing_protocol import MOST, PRIME, LocalHashing
-from stratagem.strategies.subset_protocol import SubsetSelection
-from stratagem.strategies.unary_protocol import LARGEST as MOST_VALUES
-from stratagem.strategies.unary_protocol import UnaryEncoding
+from stratagem.strategies.set_protocol import LARGEST as MOST_VALUES
+from stratagem.strategies.set_protocol import SubsetSelection, UnaryEncoding
 
 
 def optimised_unary_encoding(domain_size: int, epsilon: float) -> UnaryEncoding:

@@ -19,8 +19,6 @@ from stratagem.solvers.junta.signature_choice import searchable
 from stratagem.solvers.orbit.flat import is_exact
 from stratagem.solvers.orbit.orbit import LARGEST, Orbit
 from stratagem.solvers.solver import Choice, Limits, Solver, check_limits, check_whole
-from stratagem.workloads.combined import unweighted
-from stratagem.workloads.merged import is_table_of_all
 from stratagem.workloads.ranges import AllRange, Prefix
 from stratagem.workloads.workload import GRAM_LIMIT
 
@@ -127,7 +125,7 @@ class Auto(Solver):
                 "a limit of outputs, or use coarser values"
             )
         translated = (
-            n >= ORDERED and problem.prior is None and isinstance(unweighted(problem.workload)[1], Prefix)
+            n >= ORDERED and problem.prior is None and isinstance(problem.workload.unweighted[1], Prefix)
         )
         certified = Certified(seed=self.seed, max_seconds=seconds, gap=self.gap, translated=translated)
         if translated:
@@ -168,7 +166,7 @@ class Auto(Solver):
         if self.max_seconds is not None:
             limits["max_seconds"] = self.max_seconds
         n = workload.domain_size
-        if is_table_of_all(workload) and n <= LARGEST:
+        if workload.whole_table and n <= LARGEST:
             if len(sizes) == 1 and n >= ALIKE:
                 return Choice(
                     Orbit(**limits), f"the {n} values are alike, so sets of them on a cycle serve all"
@@ -195,8 +193,8 @@ class Auto(Solver):
                 f"the queries are about tables of a few of {len(sizes)} attributes, so patterns on a few serve all, "
                 "translated at random along ordered values too",
             )
-        ordered = spectrum is not None or isinstance(unweighted(workload)[1], AllRange)
-        ordered = ordered or (isinstance(unweighted(workload)[1], Prefix) and not self._patient(n))
+        ordered = spectrum is not None or isinstance(workload.unweighted[1], AllRange)
+        ordered = ordered or (isinstance(workload.unweighted[1], Prefix) and not self._patient(n))
         if len(sizes) == 1 and n >= ORDERED and ordered:
             return Choice(Orbit(**limits), f"all translates of patterns on a cycle serve {n} ordered values")
         return None

@@ -12,9 +12,9 @@ import numpy as np
 
 from stratagem.io.screen import brief
 from stratagem.math.linalg import PseudoInverse, pseudo_inverse
-from stratagem.strategies.bits import bernoulli, check_packed, column_sums
 from stratagem.strategies.linear_protocol import LinearProtocol
 from stratagem.strategies.strategy import check_counts, check_values
+from stratagem.strategies.two_level import bernoulli, check_packed, column_sums
 
 COHORT = np.dtype("<u4")
 """Data type of the cohort's number in a report, 32-bit little-endian."""

@@ -1,12 +1,15 @@
-"""The interface of a protocol: a randomiser with too many reports for a matrix, and its published estimator."""
+"""The interface of a protocol, a randomiser with too many reports for a matrix, and of oracles that support sets."""
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
+from dataclasses import dataclass
 from typing import NoReturn, final
 
 import numpy as np
 
+from stratagem.math.shuffling import PrivacyBlanket
 from stratagem.strategies.strategy import Randomiser
 
 
@@ -80,3 +83,128 @@ class LinearProtocol(Randomiser):
     @abstractmethod
     def reconstruct(self, totals: np.ndarray) -> np.ndarray:
         """Return the published unbiased estimate of the data vector, (k,) -> (n,)."""
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Joint probabilities of values in a random set S, for different values u (the user's own), i and j."""
+
+    apart: float
+    """h = Pr[i in S, j not in S | u]."""
+    gain: float
+    """l = (Pr[u, j in S | u] - Pr[i, j in S | u])/(p - q)."""
+    size_variance: float
+    """v = Var[|S| | u]."""
+    size_gain: float
+    """g = (Cov[|S|, u in S | u] - Cov[|S|, j in S | u])/(p - q)."""
+
+
+def independent(n: int, p: float, q: float) -> Pairs:
+    """Return the `Pairs` of pairwise independent members among n values: the own with p, others with q."""
+    return Pairs(q * (1 - q), q, p * (1 - p) + (n - 1) * q * (1 - q), 1 - p - q)
+
+
+class SupportOracle(LinearProtocol):
+    """A report supports a set S of values: the user's own with probability p, every other with q < p.
+
+    The score s = (1_S - q)/d, d = p - q, has mean e_u. With c_u = e_u - 1/n its second moments are
+
+        E[s s^T | u] = z 11^T/n^2 + y (I - 11^T/n) + w (c_u 1^T + 1 c_u^T)/n + r c_u c_u^T,
+
+    z = 1 + v/d^2, y = h/d^2, w = 1 + g/d and r = (1 - 2 l)/d for the numbers h, l, v, g of `Pairs`: in these
+    directions nothing cancels when d is small. Totals are the number of reports, then for every value the
+    number of reports that support it.
+
+    Reference:
+        Wang, Blocki, Li, Jha, USENIX Security 2017, "pure" protocols, whose Theorem 2 is the diagonal.
+    """
+
+    n: int
+    """Number n of user types."""
+    p: float
+    """p = Pr[u in S | u]."""
+
+    @property
+    @final
+    def domain_size(self) -> int:
+        return self.n
+
+    @property
+    @abstractmethod
+    def other(self) -> float:
+        """q = Pr[j in S | u] for a value j other than u."""
+
+    @property
+    @abstractmethod
+    def mass(self) -> float:
+        """gamma = sum of the least probability of each report, or less."""
+
+    @property
+    @final
+    def blanket(self) -> PrivacyBlanket:
+        if self.domain_size == 1:
+            return PrivacyBlanket.worst(0.0)
+        return PrivacyBlanket(math.exp(self.epsilon), self.p - self.other, self.mass)
+
+    @property
+    @final
+    def guess(self) -> float:
+        """E gamma/n at most, as no report is more likely than E times its least probability."""
+        blanket = self.blanket
+        return blanket.ratio * blanket.mass / self.domain_size
+
+    @property
+    @abstractmethod
+    def pairs(self) -> Pairs:
+        """Joint probabilities of the values in S."""
+
+    @abstractmethod
+    def supports(self, reports: np.ndarray) -> np.ndarray:
+        """Return the number of reports that support each value, (n,).
+
+        Raises:
+            ValueError: for a report that no client sends.
+        """
+
+    @property
+    @final
+    def null_space(self) -> np.ndarray:
+        return np.zeros((self.domain_size, 0))
+
+    @final
+    def second_moments(self, B: np.ndarray) -> np.ndarray:
+        sums, between, mixed, own = self._coefficients()
+        n, rows = self.domain_size, B.sum(axis=1) / self.domain_size
+        mean = rows.sum() / n
+        even = sums * mean + between * (np.trace(B) - n * mean)
+        return even + 2 * mixed * (rows - mean) + own * (np.diag(B) - 2 * rows + mean)
+
+    @final
+    def mean_moment(self, total: float, trace: float) -> float:
+        """Return the mean over u of E[s^T B s | u] for a matrix B with these sums of all and diagonal entries."""
+        sums, between, _, own = self._coefficients()
+        n = self.domain_size
+        return sums * (total / n**2) + (between + own / n) * (trace - total / n)
+
+    @final
+    def spread(self, x: np.ndarray) -> np.ndarray:
+        sums, between, mixed, own = self._coefficients()
+        n, total = self.domain_size, float(np.sum(x))
+        everywhere = ((sums - 2 * mixed + own) / n - between) / n
+        spread = (mixed - own) / n * np.add.outer(x, x) + everywhere * total
+        return spread + np.diag(own * np.asarray(x) + between * total)
+
+    @final
+    def collect(self, reports: np.ndarray) -> np.ndarray:
+        counts = self.supports(reports)
+        return np.concatenate([[len(reports)], counts]).astype(np.int64)
+
+    @final
+    def reconstruct(self, totals: np.ndarray) -> np.ndarray:
+        return (totals[1:] - self.other * totals[0]) / (self.p - self.other)
+
+    def _coefficients(self) -> tuple[float, float, float, float]:
+        """Return the coefficients z, y, w and r of the second moments of a score."""
+        d, pairs = self.p - self.other, self.pairs
+        sums, mixed = 1 + pairs.size_variance / d**2, 1 + pairs.size_gain / d
+        return sums, pairs.apart / d**2, mixed, (1 - 2 * pairs.gain) / d

@@ -8,8 +8,8 @@ from typing import final
 
 import numpy as np
 
+from stratagem.strategies.set_protocol import SubsetSelection
 from stratagem.strategies.strategy import MatrixStrategy, Randomiser
-from stratagem.strategies.subset_protocol import SubsetSelection
 
 
 @final

@@ -13,7 +13,6 @@ import numpy as np
 from stratagem.domain.domain import Domain, check_one_attribute
 from stratagem.io.screen import brief
 from stratagem.math.number import integer
-from stratagem.workloads.combined import unweighted
 from stratagem.workloads.harmonics import averaged
 from stratagem.workloads.query import Query, Span
 from stratagem.workloads.structure import Norms, Structure, all_range_norms, prefix_norms, short_range_norms
@@ -44,6 +43,14 @@ class Prefix(Workload):
     @property
     def in_order(self) -> bool:
         return True
+
+    @property
+    def cumulative(self) -> bool:
+        return True
+
+    @property
+    def range_lengths(self) -> np.ndarray:
+        return np.arange(1, self.domain.size + 1)
 
     @property
     def queries(self) -> int:
@@ -110,6 +117,14 @@ class AllRange(Workload):
     @property
     def in_order(self) -> bool:
         return True
+
+    @property
+    def range_lengths(self) -> np.ndarray:
+        return np.arange(1, self.width + 1)
+
+    @property
+    def range_classes(self) -> np.ndarray:
+        return np.repeat(np.arange(self.width), self.domain.size - np.arange(self.width))
 
     @property
     def queries(self) -> int:
@@ -196,7 +211,7 @@ def _triangle(k: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Line:
+class PathGram:
     """The Gram matrix of all prefixes or all ranges of n values, P V P = scale (L^+ - share r r^T), P = I - 11^T/n.
 
     L = tridiag(-1, 2, -1) with ones at its ends is the Laplacian of the path. Its vectors are the cosines
@@ -226,15 +241,15 @@ class Line:
         return math.sqrt(self.scale * self.share) * np.where(j % 2 == 1, waves, 0.0)
 
 
-def line(workload: Workload) -> Line | None:
+def line(workload: Workload) -> PathGram | None:
     """Return the structure of all prefixes or all ranges of at least two values, weighted or not; None for others."""
     n, norms = workload.domain_size, workload.structure.norms
-    weight, workload = unweighted(workload)
+    weight, workload = workload.unweighted
     square = weight**2
     total = 0.0 if norms is None else n * norms.total
     match workload:
         case Prefix() if n > 1:
-            return Line(n, square, 0.0, total)
+            return PathGram(n, square, 0.0, total)
         case AllRange(width=width) if width == n > 1:
-            return Line(n, square * (n + 1), 1 / (n + 1), total)
+            return PathGram(n, square * (n + 1), 1 / (n + 1), total)
     return None

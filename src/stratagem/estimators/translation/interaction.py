@@ -8,8 +8,7 @@ from itertools import combinations, product
 
 import numpy as np
 
-from stratagem.estimators.translation.reports import Placed, PlacedReports
-from stratagem.estimators.translation.score import Labels, Scores, orders
+from stratagem.estimators.translation.score import Labels, Placed, PlacedReports, Scores, orders
 from stratagem.math.number import entries
 from stratagem.workloads.product import translates
 

@@ -10,10 +10,8 @@ from typing import final
 
 import numpy as np
 
-from stratagem.estimators.accuracy import Accuracy
-from stratagem.estimators.estimator import Estimator, estimator
-from stratagem.estimators.evidence import Evidence
-from stratagem.estimators.support import check_sizes
+from stratagem.estimators.accuracy import Accuracy, check_sizes
+from stratagem.estimators.estimator import Estimator, Evidence, estimator
 from stratagem.estimators.translation.score import Scores, Slots, placements, refuse
 from stratagem.estimators.translation.translates import Translates
 from stratagem.math.counts import Counts

@@ -10,13 +10,11 @@ from typing import final
 
 import numpy as np
 
-from stratagem.estimators.accuracy import Accuracy
+from stratagem.estimators.accuracy import Accuracy, check_domain, check_sizes, check_support
 from stratagem.estimators.best_linear import LeastVariance
 from stratagem.estimators.estimator import Estimator, estimator
-from stratagem.estimators.support import check_domain, check_sizes, check_support
-from stratagem.estimators.translation.margin import products
-from stratagem.estimators.translation.reports import PlacedReports
-from stratagem.estimators.translation.score import even_scores
+from stratagem.estimators.translation.score import PlacedReports, even_scores
+from stratagem.estimators.translation.tables import products
 from stratagem.estimators.translation.transformed import by_transforms, transformed_objective
 from stratagem.estimators.translation.translates import SMALL, Translates
 from stratagem.math.linalg import CentredInverse, PseudoInverse, centred_inverse
@@ -24,7 +22,6 @@ from stratagem.math.transform import irfftn, rfftn
 from stratagem.strategies import OrbitStrategy
 from stratagem.workloads import Workload
 from stratagem.workloads.centring import root, total_term
-from stratagem.workloads.identity import Identity
 
 
 @final
@@ -58,7 +55,7 @@ class ShortWindow(LeastVariance):
     def check(self, workload: Workload) -> None:
         if workload.domain.sizes != self.strategy.sizes:
             check_sizes(workload, self.sizes)
-        if isinstance(self.inverse, PseudoInverse):
+        if self.null.shape[1]:
             check_support(workload, self.inverse.null)
 
     def accuracy(self, workload: Workload) -> Accuracy:
@@ -208,5 +205,5 @@ def _(strategy: OrbitStrategy, prior: np.ndarray | None = None) -> Estimator:
 
 def _written_out(workload: Workload, strategy: OrbitStrategy) -> bool:
     """Return whether n x n arrays are formed: for n up to 1024, where no estimator by transforms is used."""
-    easy = len(strategy.sizes) == 1 and (not strategy.window or isinstance(workload, Identity))
+    easy = len(strategy.sizes) == 1 and (not strategy.window or workload.by_cell)
     return workload.domain_size <= SMALL and not easy and not even_scores(strategy)

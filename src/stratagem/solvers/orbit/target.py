@@ -8,11 +8,10 @@ from functools import cached_property
 
 import numpy as np
 
-from stratagem.estimators.translation.window import Window
+from stratagem.estimators.translation.line import Window
 from stratagem.math.deadline import deadline
 from stratagem.math.transform import fast_length, irfftn, multiplicities, rfftn
 from stratagem.workloads import Workload, prefix
-from stratagem.workloads.combined import unweighted
 from stratagem.workloads.ranges import Prefix
 
 ROUNDS = 10
@@ -143,7 +142,7 @@ class CycleTarget:
     @cached_property
     def windowed(self) -> bool:
         """Whether the domain is a window of a longer cycle, as for prefixes, whose two ends must not be neighbours."""
-        return isinstance(unweighted(self.workload)[1], Prefix)
+        return isinstance(self.workload.unweighted[1], Prefix)
 
     @cached_property
     def cycles(self) -> tuple[int, ...]:
