@@ -16,8 +16,8 @@ from stratagem.estimators.estimator import Estimator, estimator, impossible_repo
 from stratagem.math.counts import Counts, SparseCounts
 from stratagem.math.linalg import CANCELLED, CentredInverse, PseudoInverse, squared_distances
 from stratagem.math.privacy import check_prior, uniform
-from stratagem.strategies import Strategy, TwoLevelStrategy
-from stratagem.strategies.strategy import apply_inverse, inverse_row_sums, reconstructed
+from stratagem.strategies import Strategy
+from stratagem.strategies.strategy import apply_inverse
 from stratagem.workloads import Workload
 from stratagem.workloads.centring import levelled, root, total_term
 
@@ -36,15 +36,10 @@ class LeastVariance(Dense):
     prior: np.ndarray | None
     """The prior p (n,); None for 1/n."""
 
-    @abstractmethod
-    def inverted(self) -> CentredInverse | PseudoInverse:
-        """Return the pseudo-inverse (M - 11^T/n)^+ (n x n) of the centred information matrix."""
-
-    @final
     @cached_property
+    @abstractmethod
     def inverse(self) -> CentredInverse | PseudoInverse:
         """Pseudo-inverse (M - 11^T/n)^+ (n x n) of the centred information matrix."""
-        return self.inverted()
 
     @final
     @property
@@ -86,8 +81,19 @@ class BestLinear(LeastVariance, Estimator):
     strategy: Strategy
     prior: np.ndarray | None = None
 
-    def inverted(self) -> CentredInverse | PseudoInverse:
+    def __post_init__(self) -> None:
+        """Check the prior."""
+        if self.prior is not None:
+            object.__setattr__(self, "prior", check_prior(self.prior, self.strategy.domain_size))
+
+    @cached_property
+    def inverse(self) -> CentredInverse | PseudoInverse:
         return self.strategy.inverse_information(self.prior)
+
+    @property
+    def _scale(self) -> np.ndarray:
+        """1/d (m,), the diagonal of D^-1."""
+        return self.strategy.inverse_row_sums(self.prior)
 
     @property
     def privacy(self) -> tuple[float, float]:
@@ -103,10 +109,10 @@ class BestLinear(LeastVariance, Estimator):
         self.check(workload)
         F = root(workload, self.prior)
         B, own = self._solved(F), np.square(F).sum(axis=1)
-        inverse = inverse_row_sums(self.strategy, self.prior)
-        per_type = self.strategy.backward(_squared_norms(self.strategy, B, inverse)) - own
+        scale = self._scale
+        per_type = self.strategy.backward(_squared_norms(self.strategy, B, scale)) - own
         if not (per_type >= CANCELLED * own).all():
-            per_type = _distances_by_type(self.strategy, inverse[:, None] * self.strategy.forward(B), F)
+            per_type = _distances_by_type(self.strategy, scale[:, None] * self.strategy.forward(B), F)
         return Accuracy(total_term(workload, self.prior) + float(np.sum(F * B)), per_type, workload.queries)
 
     def _variances(self, workload: Workload, x: np.ndarray) -> np.ndarray:
@@ -154,7 +160,8 @@ class BestLinear(LeastVariance, Estimator):
 
     def estimated_data(self, counts: np.ndarray) -> np.ndarray:
         """Return R c (n,), or (n, k) for k columns of counts (m, k); meaningful on the row space of Q."""
-        return reconstructed(self.strategy, self.inverse, counts, self.prior)
+        scale = self._scale.reshape(-1, *[1] * (counts.ndim - 1))
+        return self._solved(self.strategy.backward(scale * counts))
 
     def estimated_spread(self, counts: np.ndarray) -> np.ndarray:
         """Return R diag(counts) R^T (n x n), an unbiased estimate of sum_u x_u E[s s^T | u].
@@ -163,17 +170,15 @@ class BestLinear(LeastVariance, Estimator):
         them would lose the digits that M^+ magnifies.
         """
         rows = self.strategy.forward(self._solved(np.eye(self.strategy.domain_size)))
-        rows *= (np.sqrt(counts) * inverse_row_sums(self.strategy, self.prior))[:, None]
+        rows *= (np.sqrt(counts) * self._scale)[:, None]
         return rows.T @ rows
 
     def _answers(self, W: np.ndarray) -> np.ndarray:
         """Return the answers (m, p) to every report from queries (n x p)."""
-        return inverse_row_sums(self.strategy, self.prior)[:, None] * self.strategy.forward(self._solved(W))
+        return self._scale[:, None] * self.strategy.forward(self._solved(W))
 
 
-@estimator.register
-def _(strategy: Strategy, prior: np.ndarray | None = None) -> BestLinear:
-    return BestLinear(strategy, None if prior is None else check_prior(prior, strategy.domain_size))
+estimator.register(Strategy, BestLinear)
 
 
 def _distances_by_type(strategy: Strategy, A: np.ndarray, F: np.ndarray) -> np.ndarray:
@@ -306,15 +311,6 @@ class Averaged(Dense):
     @cached_property
     def _redrawn(self) -> tuple[np.ndarray, np.ndarray]:
         """R diag(rho) R^T (n x n) and R rho (n,) of reports that are drawn whatever the value."""
-        rho = lowest(self.one.strategy)
-        rho /= rho.sum()
+        rho = self.one.strategy.lowest
+        rho = rho / rho.sum()
         return self.one.estimated_spread(rho), self.one.estimated_data(rho)
-
-
-def lowest(strategy: Strategy) -> np.ndarray:
-    """Return the smallest probability (m,) of every row, to which the weights of two-level rows are proportional."""
-    return (
-        strategy.theta.copy()
-        if isinstance(strategy, TwoLevelStrategy)
-        else strategy.dense().matrix.min(axis=1)
-    )

@@ -200,6 +200,11 @@ class Published(Dense, Estimator):
     protocol: LinearProtocol
     prior: np.ndarray | None = None
 
+    def __post_init__(self) -> None:
+        """Check the prior."""
+        if self.prior is not None:
+            object.__setattr__(self, "prior", check_prior(self.prior, self.protocol.domain_size))
+
     @property
     def privacy(self) -> tuple[float, float]:
         return self.protocol.epsilon, self.protocol.delta
@@ -273,6 +278,4 @@ class Published(Dense, Estimator):
         return self.protocol.spread(self.estimated_data(counts))
 
 
-@estimator.register
-def _(strategy: LinearProtocol, prior: np.ndarray | None = None) -> Published:
-    return Published(strategy, None if prior is None else check_prior(prior, strategy.domain_size))
+estimator.register(LinearProtocol, Published)

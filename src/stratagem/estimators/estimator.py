@@ -293,6 +293,15 @@ def estimator(strategy: Randomiser, prior: np.ndarray | None = None) -> Estimato
     )
 
 
+def even_handed(kind: Callable[[Any], Estimator]) -> Callable[..., Estimator]:
+    """Return what to register for scores that treat all user types alike: under a prior a matrix takes their place."""
+
+    def made(strategy: Randomiser, prior: np.ndarray | None = None) -> Estimator:
+        return kind(strategy) if prior is None else estimator(strategy.dense(), prior)
+
+    return made
+
+
 def evaluate(
     workload: WorkloadLike,
     strategy: Randomiser,

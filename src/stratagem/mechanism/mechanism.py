@@ -54,7 +54,7 @@ from stratagem.mechanism.table import (
     workload_of,
 )
 from stratagem.mechanism.translation_table import TranslationTable
-from stratagem.strategies import MatrixStrategy, TranslationStrategy
+from stratagem.strategies import MatrixStrategy
 from stratagem.workloads import Domain, DomainLike, Workload, given
 from stratagem.workloads.serial import over, to_data
 
@@ -337,9 +337,9 @@ def _check_domain(strategy: Exact, domain: Domain, prior: np.ndarray | None = No
         raise ValueError(
             f"the strategy has {given} user types, but its workload has {wanted}: give a strategy made for the workload"
         )
-    if not isinstance(strategy, TranslationStrategy):
+    if (translates := strategy.translated) is None:
         return
-    if strategy.sizes != domain.sizes:
+    if translates.sizes != domain.sizes:
         raise ValueError(
             "the attributes of the strategy have other sizes than those of its workload: give a strategy made for "
             "the workload"

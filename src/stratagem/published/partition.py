@@ -80,9 +80,9 @@ def partition_strategy(
         raise ValueError(f"oracle is {oracle!r}: choose one of {', '.join(ORACLES)}")
     patterns, theta = [], []
     for groups, share in zip(partitions, shares, strict=True):
-        rows, lower = ORACLES[oracle](int(groups.max()) + 1, epsilon).two_valued()
-        patterns.append(pack(rows[:, groups]))
-        theta.append(share * lower)
+        inner = ORACLES[oracle](int(groups.max()) + 1, epsilon)
+        patterns.append(pack(inner.two_valued()[:, groups]))
+        theta.append(share * inner.lowest)
     return TwoLevelStrategy(
         np.concatenate(patterns), np.concatenate(theta), len(partitions[0]), ratio(epsilon)
     )

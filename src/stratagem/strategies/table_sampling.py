@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import comb, prod
-from typing import final
+from typing import NoReturn, final
 
 import numpy as np
 
@@ -56,6 +57,14 @@ class TableSampling(Randomiser):
 
     def dense(self) -> MatrixStrategy:
         raise ValueError("table sampling has too many reports for a matrix: use a JuntaStrategy")
+
+    def eigenvalues_at(self, touched: Sequence[int]) -> NoReturn:
+        """Refuse, as characters of attributes whose values have an order may have eigenvalues of their own.
+
+        Raises:
+            ValueError: always.
+        """
+        raise ValueError("queries that know an order were given for table sampling: ask about tables alone")
 
     def eigenvalues(self, kind: tuple[int, ...]) -> np.ndarray:
         """Return the eigenvalue of M that all characters of a type share, (1,); 1 at the trivial one."""

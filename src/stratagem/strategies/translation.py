@@ -68,6 +68,11 @@ class TranslationStrategy(Randomiser):
         """Measured privacy loss: log E if a pattern occurs, as each has cells inside and outside."""
         return math.log(self.ratio) if (self.weights > 0).any() else 0.0
 
+    @final
+    @property
+    def translated(self) -> Self:
+        return self
+
     @property
     def blanket(self) -> PrivacyBlanket:
         levels = self.ratio - 1

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from stratagem.io.screen import brief
-from stratagem.math.linalg import Rows
 from stratagem.math.privacy import uniform
 from stratagem.math.shuffling import PrivacyBlanket
 from stratagem.strategies.strategy import (
@@ -117,8 +116,12 @@ class TwoLevelStrategy(Strategy):
     def high_sets(self, count: int = PATTERNS) -> np.ndarray:
         return unpack(self.patterns[np.argsort(-self.row_sums, kind="stable")[:count]], self.size)
 
-    def two_valued(self) -> tuple[np.ndarray, np.ndarray]:
-        return unpack(self.patterns, self.size), self.theta
+    @property
+    def lowest(self) -> np.ndarray:
+        return self.theta
+
+    def two_valued(self) -> np.ndarray:
+        return unpack(self.patterns, self.size)
 
     def forward(self, X: np.ndarray) -> np.ndarray:
         """Return Q X = diag(theta) (1 1^T X + (E - 1) B X), B the 0/1 matrix of the patterns."""
@@ -134,22 +137,12 @@ class TwoLevelStrategy(Strategy):
             inside += B.T @ weighted[rows]
         return weighted.sum(axis=0) + (self.ratio - 1) * inside
 
-    def centred_information(self, prior: np.ndarray | None = None) -> np.ndarray:
-        """Return M - 11^T/n = (E - 1)^2/n sum_y theta_y/(1 + (E - 1) f) (b_y - f)(b_y - f)^T, f = p(T_y)."""
-        C = np.zeros((self.size, self.size))
-        for centred in self._scaled(prior):
-            C += centred.T @ centred
-        return C
-
-    def centred_rows(self, prior: np.ndarray | None = None) -> Rows:
-        return Rows.of(self._scaled(prior), self.size)
-
-    def _scaled(self, prior: np.ndarray | None) -> Iterator[np.ndarray]:
-        """Yield blocks of the rows (E - 1) (theta_y/n/(1 + (E - 1) f))^(1/2) (b_y - f), f = p(T_y)."""
+    def _centred(self, prior: np.ndarray | None) -> tuple[Iterator[np.ndarray], float]:
+        """Return the rows (E - 1) (theta_y/n/(1 + (E - 1) f))^(1/2) (b_y - f), f = p(T_y), whose b_y are exact."""
         c, p = self.ratio - 1, uniform(self.size) if prior is None else prior
-        for rows, B in self._blocks():
-            mass = (B @ p)[:, None]
-            yield (B - mass) * (c * np.sqrt(self.theta[rows, None] / self.size / (1 + c * mass)))
+        masses = ((rows, B, (B @ p)[:, None]) for rows, B in self._blocks())
+        theta = self.theta[:, None] / self.size
+        return ((B - mass) * (c * np.sqrt(theta[rows] / (1 + c * mass))) for rows, B, mass in masses), 0.0
 
     def dense(self) -> MatrixStrategy:
         if self.outputs * self.size > DENSE:

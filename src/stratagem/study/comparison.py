@@ -21,7 +21,6 @@ from stratagem.math.number import above_minimum, number_text, users_text
 from stratagem.problem import Average, Problem, problem_of, relative_gap
 from stratagem.published import BASELINES, Baseline
 from stratagem.solvers import Callback, Solver
-from stratagem.strategies import TranslationStrategy
 from stratagem.study.optimisation import ENDED_BY_HAND, optimise
 from stratagem.study.preset import solver_of
 from stratagem.study.ranking import (
@@ -355,7 +354,7 @@ def compare(
         several = RANKED < workload.domain_size <= COMPARED
         with within(time.until(FOUND) if several else time.left):
             solution = optimise(workload, epsilon, solver, on_step, objective=objective, prior=prior)
-        if several and isinstance(solution.strategy, TranslationStrategy):
+        if several and solution.strategy.translated is not None:
             solution = replace(solution, baselines=_all_baselines(solution, time))
         if more := tuple(also):
             solution = replace(solution, baselines=rank_also(solution.baselines, more, solution.problem))

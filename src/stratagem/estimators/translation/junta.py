@@ -11,7 +11,7 @@ from typing import final
 import numpy as np
 
 from stratagem.estimators.accuracy import Accuracy, check_sizes
-from stratagem.estimators.estimator import Estimator, Evidence, estimator
+from stratagem.estimators.estimator import Estimator, Evidence, estimator, even_handed
 from stratagem.estimators.translation.score import Scores, Slots, placements, refuse
 from stratagem.estimators.translation.translates import Translates
 from stratagem.math.counts import Counts
@@ -41,9 +41,7 @@ class Juntas(Translates[JuntaStrategy]):
         return self.accuracy(workload).objective
 
 
-@estimator.register
-def _(strategy: JuntaStrategy, prior: np.ndarray | None = None) -> Estimator:
-    return Juntas(strategy) if prior is None else estimator(strategy.dense(), prior)
+estimator.register(JuntaStrategy, even_handed(Juntas))
 
 
 @final
@@ -82,9 +80,7 @@ class Sampling(Estimator):
         return float(self._listed.largest(workload).max())
 
 
-@estimator.register
-def _(strategy: TableSampling, prior: np.ndarray | None = None) -> Estimator:
-    return Sampling(strategy) if prior is None else estimator(strategy.dense(), prior)
+estimator.register(TableSampling, even_handed(Sampling))
 
 
 def junta_accuracy(workload: Workload, strategy: JuntaStrategy | TableSampling) -> Accuracy:
@@ -114,11 +110,7 @@ def junta_accuracy(workload: Workload, strategy: JuntaStrategy | TableSampling) 
         share += float(np.sum(v / m))
         variance += float(np.sum(v * (1 / m - 1)))
     per_type, attributes = np.array([max(variance, 0.0)]), None
-    if found.parts:
-        if isinstance(strategy, TableSampling):
-            raise ValueError(
-                "queries that know an order were given for table sampling: ask about tables alone"
-            )
+    if found.ordered:
         per_type, attributes = variances_by_type(found, strategy, variance)
     return Accuracy(workload.scale * share, per_type, workload.queries, attributes)
 
@@ -137,7 +129,7 @@ def _by_type(
         touched = [i for group, count in zip(fine.groups, kind, strict=True) for i in group[:count]]
         coarse = type_of(strategy.groups, touched)
         names = [workload.domain.names[i] for i in touched]
-        if any(i in found.ordered for i in touched) and isinstance(strategy, JuntaStrategy):
+        if any(i in found.ordered for i in touched):
             m = _supported(strategy.eigenvalues_at(touched), names)
             yield _resolved(found, touched, m.shape) * (v * many / found.values(touched).mean() / m.size), m
             continue

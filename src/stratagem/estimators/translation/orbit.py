@@ -12,7 +12,7 @@ import numpy as np
 
 from stratagem.estimators.accuracy import Accuracy, check_domain, check_sizes, check_support
 from stratagem.estimators.best_linear import LeastVariance
-from stratagem.estimators.estimator import Estimator, estimator
+from stratagem.estimators.estimator import estimator, even_handed
 from stratagem.estimators.translation.score import PlacedReports, even_scores
 from stratagem.estimators.translation.tables import products
 from stratagem.estimators.translation.transformed import by_transforms, transformed_objective
@@ -43,7 +43,8 @@ class ShortWindow(LeastVariance):
     def privacy(self) -> tuple[float, float]:
         return self.strategy.epsilon, self.strategy.delta
 
-    def inverted(self) -> CentredInverse | PseudoInverse:
+    @cached_property
+    def inverse(self) -> CentredInverse | PseudoInverse:
         n = self.strategy.domain_size
         C = np.zeros((n, n))
         for weight, rows in _translates(self.strategy):
@@ -198,9 +199,7 @@ class Orbits(Translates[OrbitStrategy]):
         return transformed_objective(workload, strategy)
 
 
-@estimator.register
-def _(strategy: OrbitStrategy, prior: np.ndarray | None = None) -> Estimator:
-    return Orbits(strategy) if prior is None else estimator(strategy.dense(), prior)
+estimator.register(OrbitStrategy, even_handed(Orbits))
 
 
 def _written_out(workload: Workload, strategy: OrbitStrategy) -> bool:

@@ -14,8 +14,8 @@ from stratagem.estimators.translation.score import SEEN, even_scores
 from stratagem.math.transform import fast_length, irfft, multiplicities, rfft, rfftn
 from stratagem.strategies import TranslationStrategy
 from stratagem.workloads import Workload
+from stratagem.workloads.centring import unseen
 from stratagem.workloads.combined import Stack, Weighted
-from stratagem.workloads.dependence import unseen
 from stratagem.workloads.explicit import Explicit
 from stratagem.workloads.identity import Identity, Total
 from stratagem.workloads.ranges import AllRange, Prefix
