@@ -9,7 +9,7 @@ import stratagem as st
 from stratagem.estimators import estimator
 from stratagem.estimators.translation import largest
 from stratagem.estimators.translation.largest import largest_by_table, largest_of_kinds
-from stratagem.workloads.selection import Ranges, Selection
+from stratagem.workloads.selection import Ranges, SomeQueries
 
 CASES = [(n, cycle, epsilon) for n, cycle in ((12, 12), (13, 13), (12, 17)) for epsilon in (0.1, 1.0, 4.0)]
 
@@ -93,7 +93,7 @@ def test_some_queries_are_those_of_the_workload():
     ]
     for workload in every:
         chosen = np.array([*range(0, workload.queries, 3), 0, workload.queries - 1])
-        some, whole = Selection(workload, chosen), workload.matrix()[chosen]
+        some, whole = SomeQueries(workload, chosen), workload.matrix()[chosen]
         np.testing.assert_allclose(some.matrix(), whole)
         np.testing.assert_allclose(some.gram(), whole.T @ whole)
         assert some.frobenius_squared == pytest.approx((whole**2).sum())

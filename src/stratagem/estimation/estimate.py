@@ -37,7 +37,7 @@ from stratagem.workloads import Attribute, Domain, Workload, along, histogram, p
 from stratagem.workloads.explicit import Explicit
 from stratagem.workloads.given import WorkloadLike, workload_of
 from stratagem.workloads.naming import Naming
-from stratagem.workloads.selection import Selection
+from stratagem.workloads.selection import SomeQueries
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -121,7 +121,7 @@ class Estimate:
 
         Intervals that hold together hold together with those of the others.
         """
-        chosen = Selection(self.workload, np.array(queries, dtype=np.int64))
+        chosen = SomeQueries(self.workload, np.array(queries, dtype=np.int64))
         among = self.among or self.workload.queries
         return replace(self, workload=chosen, base=self.base or self.workload, among=among)
 

@@ -8,7 +8,6 @@ from functools import reduce
 import numpy as np
 
 from stratagem.estimation.postprocessing import RECOMMENDED
-from stratagem.estimators.dense import DenseEvidence
 from stratagem.estimators.estimator import Evidence
 from stratagem.estimators.translation.tables import TABLE
 from stratagem.workloads import Workload
@@ -19,7 +18,7 @@ from stratagem.workloads.marginals import Marginals
 from stratagem.workloads.merged import Padded
 from stratagem.workloads.product import Product
 from stratagem.workloads.ranges import AllRange, Prefix
-from stratagem.workloads.selection import Cells, Ranges, Selection
+from stratagem.workloads.selection import Cells, Ranges, SomeQueries
 
 BLOCK = 1 << 24
 """Entries of a temporary array."""
@@ -42,7 +41,7 @@ def limits(workload: Workload) -> tuple[np.ndarray, np.ndarray]:
         case Stack():
             low, high = zip(*map(limits, workload.parts), strict=True)
             return np.concatenate(low), np.concatenate(high)
-        case Selection():
+        case SomeQueries():
             low, high = np.empty(p), np.empty(p)
             for margin in workload.margins():
                 low[margin.places], high[margin.places] = limits(margin.workload)
@@ -152,7 +151,7 @@ def impossible(
     low, high = answers < users * (least - ROUNDING), answers > users * (most + ROUNDING)
     falling = _falling(workload, answers, users * ROUNDING)
     wrong = low | high | falling
-    dense = isinstance(evidence, DenseEvidence)
+    dense = evidence.by_cell
     mendable = dense or workload.domain_size <= TABLE
     data = (evidence.data if processed is None else processed) if dense else None
     fitting = _fitting(workload, data, users)

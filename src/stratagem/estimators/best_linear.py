@@ -81,6 +81,10 @@ class BestLinear(LeastVariance, Estimator):
     strategy: Strategy
     prior: np.ndarray | None = None
 
+    @property
+    def listed(self) -> Strategy:
+        return self.strategy
+
     def __post_init__(self) -> None:
         """Check the prior."""
         if self.prior is not None:
@@ -143,9 +147,6 @@ class BestLinear(LeastVariance, Estimator):
             variances = self.strategy.backward(np.square(self._answers(rows))) - np.square(rows)
             largest[first : first + step] = variances.max(axis=0)
         return np.maximum(largest, 0.0)
-
-    def _worst(self, workload: Workload) -> float:
-        return float(self._largest(workload).max())
 
     def evidence(self, counts: Counts) -> DenseEvidence:
         given = counts.dense() if isinstance(counts, SparseCounts) else counts

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, final
@@ -23,7 +22,7 @@ from stratagem.estimators.estimator import (
     settled,
 )
 from stratagem.math.privacy import check_prior, uniform
-from stratagem.strategies import LinearProtocol
+from stratagem.strategies import LinearProtocol, Strategy
 from stratagem.workloads import Workload
 from stratagem.workloads.centring import levelled
 
@@ -36,6 +35,11 @@ class Dense(ABC):
 
     exact_total: ClassVar[bool] = True
     """Whether estimates add up to the number of users, so that means of queries add nothing to variances."""
+
+    @property
+    def listed(self) -> Strategy | None:
+        """The strategy whose reports are counted one by one; None for other scores."""
+        return None
 
     @property
     @abstractmethod
@@ -94,6 +98,15 @@ class DenseEvidence(Evidence):
     def spread(self) -> np.ndarray:
         """S (n x n), the estimate of sum_u x_u E[s s^T | u]."""
         return self.estimator.estimated_spread(self.counts)
+
+    @property
+    def by_cell(self) -> bool:
+        return True
+
+    @property
+    def listed(self) -> tuple[Strategy, np.ndarray] | None:
+        strategy = self.estimator.listed
+        return None if strategy is None else (strategy, self.counts)
 
     def written_out(self) -> DenseEvidence:
         return self
@@ -232,9 +245,6 @@ class Published(Dense, Estimator):
         objective = float(n * ((uniform(n) if self.prior is None else self.prior) @ moments))
         return Accuracy(objective, np.maximum(moments - np.diag(V), 0.0), workload.queries)
 
-    def objective(self, workload: Workload, factor: Callable[[], np.ndarray] | None = None) -> float:
-        return self.accuracy(workload).objective
-
     def _variances(self, workload: Workload, x: np.ndarray) -> np.ndarray:
         self.check(workload)
         return np.maximum(quadratic_forms(workload, self.protocol.spread(x) - np.diag(x)), 0.0)
@@ -248,9 +258,6 @@ class Published(Dense, Estimator):
         check_work(workload, workload.queries * workload.domain_size**3)
         moments = (self.protocol.second_moments(np.outer(w, w)) - np.square(w) for w in workload.matrix())
         return np.array([max(0.0, float(one.max())) for one in moments])
-
-    def _worst(self, workload: Workload) -> float:
-        return float(self._largest(workload).max())
 
     def evidence(self, counts: np.ndarray) -> DenseEvidence:
         given, protocol = np.asarray(counts), self.protocol

@@ -12,10 +12,10 @@ import numpy as np
 
 from stratagem.estimators.accuracy import Accuracy, UnsupportedWorkloadError
 from stratagem.math.on_demand import written_or_asked
-from stratagem.strategies import Randomiser
+from stratagem.strategies import Randomiser, Strategy
 from stratagem.workloads import DomainLike, Workload
 from stratagem.workloads.given import WorkloadLike, workload_of
-from stratagem.workloads.selection import Selection
+from stratagem.workloads.selection import SomeQueries
 
 About = Literal["users", "population"]
 
@@ -55,6 +55,16 @@ class Evidence(ABC):
         """The estimated data vector x_hat (n,); meaningful for the workloads that the estimator can answer."""
         return self.estimated_data()
 
+    @property
+    def by_cell(self) -> bool:
+        """Whether the covariance of all cells of the domain is at hand."""
+        return False
+
+    @property
+    def listed(self) -> tuple[Strategy, np.ndarray] | None:
+        """The strategy and the counts (m,) of all its reports, where these are at hand."""
+        return None
+
     @abstractmethod
     def written_out(self) -> Evidence:
         """Return the same with the covariance of all cells of the domain, where these are few enough; else itself."""
@@ -76,6 +86,10 @@ class Evidence(ABC):
         No variance goes below (N/E) Var(w R e_y), y ~ Q p, which epsilon-LDP guarantees for every data vector:
         Q e_u >= Q p / E. Few reports cannot make an interval collapse.
         """
+
+    def total_variance(self, workload: Workload) -> float:
+        """Return the estimated total variance of the answers about the users."""
+        return float(self.variances(workload).sum())
 
     @abstractmethod
     def prior_variances(self, workload: Workload) -> np.ndarray:
@@ -185,7 +199,6 @@ class Estimator(ABC):
             ValueError: as `check`, or where it is not known.
         """
 
-    @abstractmethod
     def objective(self, workload: Workload, factor: Callable[[], np.ndarray] | None = None) -> float:
         """Return L(Q) = tr(M^+ V) = n sum_u p_u (t_u + V_uu), the average-case variance in its published scale.
 
@@ -196,6 +209,7 @@ class Estimator(ABC):
             UnsupportedWorkloadError: as `accuracy`.
             ValueError: as `accuracy`.
         """
+        return self.accuracy(workload).objective
 
     @final
     def variances(self, workload: Workload, x: np.ndarray | None = None) -> np.ndarray:
@@ -212,7 +226,7 @@ class Estimator(ABC):
         return written_or_asked(
             workload.queries,
             lambda: self._typical(workload),
-            lambda places: self._typical(Selection(workload, places)),
+            lambda places: self._typical(SomeQueries(workload, places)),
             "the variances",
         )
 
@@ -231,7 +245,7 @@ class Estimator(ABC):
         return written_or_asked(
             workload.queries,
             lambda: self._largest(workload),
-            lambda places: self._largest(Selection(workload, places)),
+            lambda places: self._largest(SomeQueries(workload, places)),
             "the largest variances",
         )
 
@@ -262,9 +276,9 @@ class Estimator(ABC):
     def _largest(self, workload: Workload) -> np.ndarray:
         """Return the variance (p,) of every answer from one user of its worst type."""
 
-    @abstractmethod
     def _worst(self, workload: Workload) -> float:
         """Return the largest entry of `largest`."""
+        return float(self._largest(workload).max())
 
     @abstractmethod
     def evidence(self, counts: Any) -> Evidence:
@@ -280,6 +294,7 @@ class Estimator(ABC):
 def estimator(strategy: Randomiser, prior: np.ndarray | None = None) -> Estimator:
     """Return the estimator of a strategy (m x n), a protocol's the published one; each kind registers its own.
 
+    A kind that registers none has that of its matrix (see `Randomiser.listed`).
     `prior` (n,), probabilities, chooses the one of least variance if the types are so distributed; 1/n by default.
     Whatever the prior, it is unbiased.
 
@@ -287,10 +302,12 @@ def estimator(strategy: Randomiser, prior: np.ndarray | None = None) -> Estimato
         TypeError: for what is no strategy.
         ValueError: for a wrong prior.
     """
-    raise TypeError(
-        f"{strategy!r} was given as a strategy, but no formula of its variance is registered: give a Randomiser, or "
-        "register its kind with estimator.register"
-    )
+    if not isinstance(strategy, Randomiser):
+        raise TypeError(
+            f"{strategy!r} was given as a strategy, but no formula of its variance is registered: give a Randomiser, or "
+            "register its kind with estimator.register"
+        )
+    return estimator(strategy.listed(), prior)
 
 
 def even_handed(kind: Callable[[Any], Estimator]) -> Callable[..., Estimator]:

@@ -23,9 +23,9 @@ from stratagem.workloads.identity import Identity
 from stratagem.workloads.marginals import Marginals
 from stratagem.workloads.merged import Padded
 from stratagem.workloads.product import Product
-from stratagem.workloads.query import MatrixRow, Query, Span, Wave
+from stratagem.workloads.query import Query, QueryPart, Span
 from stratagem.workloads.ranges import AllRange, Prefix
-from stratagem.workloads.selection import Selection
+from stratagem.workloads.selection import SomeQueries
 
 CONFIDENCE = 0.95
 """Confidence of the typical interval, whatever that of the intervals shown."""
@@ -147,7 +147,7 @@ def estimate_usability(
 def _some(workload: Workload) -> Workload:
     """Return some queries, evenly spread, where there are many."""
     many = workload.queries
-    return workload if many <= LOOKED_AT else Selection(workload, np.array(spread(many, LOOKED_AT)))
+    return workload if many <= LOOKED_AT else SomeQueries(workload, np.array(spread(many, LOOKED_AT)))
 
 
 def _size(workload: Workload) -> float:
@@ -178,7 +178,7 @@ def _told_apart(query: Query, sizes: Sequence[int]) -> float:
     return replace(query, parts=others).mean(sizes) / math.prod(groups)
 
 
-def _is_range(part: Span | Wave | MatrixRow) -> TypeGuard[Span]:
+def _is_range(part: QueryPart) -> TypeGuard[Span]:
     return isinstance(part, Span) and part.low != part.high
 
 

@@ -1,49 +1,26 @@
 """Published mechanisms, a family a file, each tuned by whoever compares."""
 
 from stratagem.published.baseline import Baseline, Setting
-from stratagem.published.design import (
-    PROJECTIVE_GEOMETRY,
-    SUBSET_DESIGN,
-    projective_geometry_response,
-    subset_design,
-)
-from stratagem.published.fourier import FOURIER, HAAR, fourier, haar
-from stratagem.published.hadamard import (
-    HADAMARD_MECHANISM,
-    HADAMARD_RESPONSE,
-    hadamard_mechanism,
-    hadamard_response,
-)
+from stratagem.published.design import BASELINES as DESIGNS
+from stratagem.published.design import projective_geometry_response, subset_design
+from stratagem.published.fourier import BASELINES as CHARACTERS
+from stratagem.published.fourier import fourier, haar
+from stratagem.published.hadamard import BASELINES as HADAMARD
+from stratagem.published.hadamard import hadamard_mechanism, hadamard_response
 from stratagem.published.hierarchical import HIERARCHICAL, TREE_ENCODING, hierarchical, tree_encoding
+from stratagem.published.marginal import BASELINES as MARGINALS
 from stratagem.published.marginal import (
-    COVERING,
-    MARGINAL,
-    MARGINAL_ENCODING,
-    MARGINAL_HADAMARD,
-    MARGINAL_SELECTION,
     covering_tables,
     marginal_encoding,
     marginal_hadamard,
     marginal_response,
     marginal_selection,
 )
-from stratagem.published.matrix_mechanism import (
-    GAUSSIAN_MATRIX_MECHANISM,
-    L1_MATRIX_MECHANISM,
-    L2_MATRIX_MECHANISM,
-    local_gaussian,
-    local_laplace,
-    local_spherical,
-)
+from stratagem.published.matrix_mechanism import BASELINES as MATRIX_MECHANISMS
+from stratagem.published.matrix_mechanism import local_gaussian, local_laplace, local_spherical
 from stratagem.published.mean import MEANS, duchi, hybrid, piecewise
+from stratagem.published.oracle import BASELINES as ORACLES
 from stratagem.published.oracle import (
-    BINARY_LOCAL_HASHING,
-    OPTIMISED_LOCAL_HASHING,
-    OPTIMISED_UNARY_ENCODING,
-    SUBSET_SELECTION,
-    SUMMED_HISTOGRAM_ENCODING,
-    SYMMETRIC_UNARY_ENCODING,
-    THRESHOLDED_HISTOGRAM_ENCODING,
     local_hashing,
     optimised_unary_encoding,
     subset_selection,
@@ -59,10 +36,8 @@ from stratagem.published.randomised_response import (
     independent_response,
     randomised_response,
 )
+from stratagem.published.sketch import BASELINES as SKETCHES
 from stratagem.published.sketch import (
-    COUNT_MEAN_SKETCH,
-    HADAMARD_COUNT_MEAN_SKETCH,
-    RAPPOR,
     count_mean_bias,
     count_mean_estimate,
     count_mean_sketch,
@@ -72,32 +47,15 @@ from stratagem.published.sketch import (
 
 BASELINES: tuple[Baseline, ...] = (
     RANDOMISED_RESPONSE,
-    HADAMARD_RESPONSE,
-    HADAMARD_MECHANISM,
-    PROJECTIVE_GEOMETRY,
-    SUBSET_DESIGN,
+    *HADAMARD,
+    *DESIGNS,
     HIERARCHICAL,
-    OPTIMISED_UNARY_ENCODING,
-    SYMMETRIC_UNARY_ENCODING,
-    THRESHOLDED_HISTOGRAM_ENCODING,
-    SUMMED_HISTOGRAM_ENCODING,
-    OPTIMISED_LOCAL_HASHING,
-    BINARY_LOCAL_HASHING,
-    SUBSET_SELECTION,
-    RAPPOR,
-    COUNT_MEAN_SKETCH,
-    HADAMARD_COUNT_MEAN_SKETCH,
-    L1_MATRIX_MECHANISM,
-    L2_MATRIX_MECHANISM,
-    GAUSSIAN_MATRIX_MECHANISM,
+    *ORACLES,
+    *SKETCHES,
+    *MATRIX_MECHANISMS,
     TREE_ENCODING,
-    HAAR,
-    FOURIER,
-    MARGINAL,
-    MARGINAL_HADAMARD,
-    MARGINAL_ENCODING,
-    MARGINAL_SELECTION,
-    COVERING,
+    *CHARACTERS,
+    *MARGINALS,
     INDEPENDENT,
     *MEANS,
 )

@@ -192,3 +192,10 @@ PROJECTIVE_GEOMETRY = Baseline(
     "@feldman2022private",
     _geometries,
 )
+
+
+BASELINES = (
+    PROJECTIVE_GEOMETRY,
+    SUBSET_DESIGN,
+)
+"""Its baselines, in the order in which lists show them."""

@@ -135,7 +135,19 @@ def fourier(
         6
     """
     sizes = attribute_sizes(sizes)
-    drawn, bits = array(frequencies), sum(widths(sizes))
+    drawn = _checked(frequencies, sum(widths(sizes)))
+    p = np.full(len(drawn), 1 / len(drawn)) if shares is None else numbers(shares)
+    if p.shape != drawn.shape or not (p > 0).all() or abs(p.sum() - 1) > 1e-9:
+        raise ValueError(
+            f"the shares have shape {p.shape} and sum {p.sum():.6g}: give {len(drawn)} positive probabilities "
+            "with sum 1"
+        )
+    return report_sign(positive(drawn, sizes), p / p.sum(), epsilon)
+
+
+def _checked(frequencies: ArrayLike, bits: int) -> np.ndarray:
+    """Return different frequencies (K,) of a domain that takes so many bits."""
+    drawn = array(frequencies)
     if drawn.ndim != 1 or drawn.dtype.kind not in "iu" or not len(drawn):
         raise ValueError(
             f"the frequencies have shape {drawn.shape} and type {drawn.dtype}: give a list of whole numbers, "
@@ -146,14 +158,7 @@ def fourier(
             f"the frequencies must be different numbers from 1 to {(1 << bits) - 1}, because the domain takes "
             f"{bits} bits; the given ones lie between {drawn.min()} and {drawn.max()}"
         )
-    drawn = drawn.astype(np.int64)
-    p = np.full(len(drawn), 1 / len(drawn)) if shares is None else numbers(shares)
-    if p.shape != drawn.shape or not (p > 0).all() or abs(p.sum() - 1) > 1e-9:
-        raise ValueError(
-            f"the shares have shape {p.shape} and sum {p.sum():.6g}: give {len(drawn)} positive probabilities "
-            "with sum 1"
-        )
-    return report_sign(positive(drawn, sizes), p / p.sum(), epsilon)
+    return drawn.astype(np.int64)
 
 
 def needed(setting: Setting) -> tuple[np.ndarray, np.ndarray]:
@@ -181,14 +186,6 @@ def _characters(setting: Setting, epsilon: float) -> Candidates:
         yield "equal shares", fourier(setting.sizes, epsilon, drawn)
     optimal = np.sqrt(v[useful])
     yield "optimal shares", fourier(setting.sizes, epsilon, drawn[useful], optimal / optimal.sum())
-
-
-FOURIER = Baseline(
-    "fourier",
-    "the sign of a random character",
-    "@cormode2018marginal (InpHT)",
-    _characters,
-)
 
 
 def haar(domain_size: int, epsilon: float, levels: ArrayLike | None = None) -> TwoLevelStrategy:
@@ -259,9 +256,18 @@ def _levels(setting: Setting, epsilon: float) -> Candidates:
     yield "optimal levels", haar(n, epsilon, optimal_levels(setting.gram))
 
 
-HAAR = Baseline(
-    "haar",
-    "a bit of a random level of the Haar wavelet",
-    "@cormode2019answering (HaarHRR)",
-    _levels,
+BASELINES = (
+    Baseline(
+        "haar",
+        "a bit of a random level of the Haar wavelet",
+        "@cormode2019answering (HaarHRR)",
+        _levels,
+    ),
+    Baseline(
+        "fourier",
+        "the sign of a random character",
+        "@cormode2018marginal (InpHT)",
+        _characters,
+    ),
 )
+"""Its baselines, in the order in which lists show them."""

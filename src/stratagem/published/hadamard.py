@@ -61,14 +61,6 @@ def _responses(setting: Setting, epsilon: float) -> Candidates:
         blocks *= 2
 
 
-HADAMARD_RESPONSE = Baseline(
-    "hadamard-response",
-    "half of the rows of a Hadamard matrix, chosen by the value",
-    "@acharya2019hadamard",
-    _responses,
-)
-
-
 MOST_BITS = 8
 """Most coefficients in a report."""
 CHEAP = {1: 1 << 23, 2: 1 << 20, 3: 1 << 17}
@@ -137,3 +129,15 @@ HADAMARD_MECHANISM = Baseline(
     "@bassily2015local; @cormode2019answering",
     _mechanisms,
 )
+
+
+BASELINES = (
+    Baseline(
+        "hadamard-response",
+        "half of the rows of a Hadamard matrix, chosen by the value",
+        "@acharya2019hadamard",
+        _responses,
+    ),
+    HADAMARD_MECHANISM,
+)
+"""Its baselines, in the order in which lists show them."""

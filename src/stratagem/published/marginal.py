@@ -116,20 +116,6 @@ def _needed(mechanism: Callable[[Sequence[int], float, Tables], TwoLevelStrategy
     return candidates
 
 
-MARGINAL = Baseline(
-    "marginal-response",
-    "the cell of a random table by randomised response",
-    "@cormode2018marginal (MargPS)",
-    _needed(marginal_response),
-)
-MARGINAL_HADAMARD = Baseline(
-    "marginal-hadamard",
-    "a Hadamard coefficient of a random table",
-    "@cormode2018marginal (MargHT)",
-    _needed(marginal_hadamard),
-)
-
-
 @dataclass(frozen=True)
 class Covering:
     """A covering of the tables and the name of an oracle, with an estimate of their objective."""
@@ -176,14 +162,6 @@ def _covered(setting: Setting, epsilon: float) -> Candidates:
         yield str(cover), marginal_response(setting.sizes, epsilon, cover.tables, cover.oracle)
 
 
-COVERING = Baseline(
-    "covering",
-    "the cell of a random table out of a few that hold all others",
-    "@zhang2018calm (CALM)",
-    _covered,
-)
-
-
 def marginal_encoding(
     sizes: Sequence[int], epsilon: float, tables: Tables, encoding: str = "symmetric"
 ) -> StratifiedProtocol:
@@ -212,14 +190,6 @@ def _encoded(setting: Setting, epsilon: float) -> Candidates:
         return
     for cover in screen(setting, epsilon, 1, ENCODINGS):
         yield str(cover), marginal_encoding(setting.sizes, epsilon, cover.tables, cover.oracle)
-
-
-MARGINAL_ENCODING = Baseline(
-    "marginal-encoding",
-    "the cell of a random table, as noisy bits or a noisy hash",
-    "@cormode2018marginal (MargRR); @zhang2018calm (CALM)",
-    _encoded,
-)
 
 
 def marginal_selection(
@@ -297,3 +267,33 @@ MARGINAL_SELECTION = Baseline(
     "@zhang2018calm (tables); @ye2018optimal (subset selection)",
     _selected,
 )
+
+
+BASELINES = (
+    Baseline(
+        "marginal-response",
+        "the cell of a random table by randomised response",
+        "@cormode2018marginal (MargPS)",
+        _needed(marginal_response),
+    ),
+    Baseline(
+        "marginal-hadamard",
+        "a Hadamard coefficient of a random table",
+        "@cormode2018marginal (MargHT)",
+        _needed(marginal_hadamard),
+    ),
+    Baseline(
+        "marginal-encoding",
+        "the cell of a random table, as noisy bits or a noisy hash",
+        "@cormode2018marginal (MargRR); @zhang2018calm (CALM)",
+        _encoded,
+    ),
+    MARGINAL_SELECTION,
+    Baseline(
+        "covering",
+        "the cell of a random table out of a few that hold all others",
+        "@zhang2018calm (CALM)",
+        _covered,
+    ),
+)
+"""Its baselines, in the order in which lists show them."""

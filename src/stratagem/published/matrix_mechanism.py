@@ -158,24 +158,27 @@ def _candidates(norm: int, answer: Callable[[np.ndarray, float], AdditiveNoise])
     return candidates
 
 
-L1_MATRIX_MECHANISM = Baseline(
-    "l1-matrix-mechanism",
-    "queries on one's own data vector, answered with Laplace noise",
-    "@li2010optimizing; @edmonds2020power",
-    _candidates(1, local_laplace),
-    slow=True,
+BASELINES = (
+    Baseline(
+        "l1-matrix-mechanism",
+        "queries on one's own data vector, answered with Laplace noise",
+        "@li2010optimizing; @edmonds2020power",
+        _candidates(1, local_laplace),
+        slow=True,
+    ),
+    Baseline(
+        "l2-matrix-mechanism",
+        "queries on one's own data vector, answered with spherical noise",
+        "@hardt2010geometry; @edmonds2020power",
+        _candidates(2, local_spherical),
+        slow=True,
+    ),
+    Baseline(
+        "gaussian",
+        "queries on one's own data vector, answered with normal noise at delta 1e-9",
+        "@bassily2019linear; @balle2018improving",
+        _candidates(2, partial(local_gaussian, delta=DELTA)),
+        slow=True,
+    ),
 )
-L2_MATRIX_MECHANISM = Baseline(
-    "l2-matrix-mechanism",
-    "queries on one's own data vector, answered with spherical noise",
-    "@hardt2010geometry; @edmonds2020power",
-    _candidates(2, local_spherical),
-    slow=True,
-)
-GAUSSIAN_MATRIX_MECHANISM = Baseline(
-    "gaussian",
-    "queries on one's own data vector, answered with normal noise at delta 1e-9",
-    "@bassily2019linear; @balle2018improving",
-    _candidates(2, partial(local_gaussian, delta=DELTA)),
-    slow=True,
-)
+"""Its baselines, in the order in which lists show them."""

@@ -58,20 +58,6 @@ def at_epsilon(domain_size: int, epsilon: float, p: float) -> UnaryEncoding:
     return UnaryEncoding(domain_size, p, p / (p + ratio(epsilon) * (1 - p)))
 
 
-OPTIMISED_UNARY_ENCODING = Baseline(
-    "optimised-unary-encoding",
-    "one noisy bit for every value, zeros kept more often than ones (OUE)",
-    "@wang2017locally",
-    untuned(optimised_unary_encoding),
-)
-SYMMETRIC_UNARY_ENCODING = Baseline(
-    "symmetric-unary-encoding",
-    "one noisy bit for every value, zeros and ones kept alike (basic RAPPOR)",
-    "@erlingsson2014rappor",
-    untuned(symmetric_unary_encoding),
-)
-
-
 SUMMED = 1 << 14
 """User types of the largest domain of SHE."""
 SAFE = 1 + 1e-14
@@ -152,20 +138,6 @@ def _thresholded(setting: Setting, epsilon: float) -> Candidates:
     yield f"threshold {threshold:.3f}", oracle
 
 
-SUMMED_HISTOGRAM_ENCODING = Baseline(
-    "summed-histogram-encoding",
-    "Laplace noise on every entry of one's unit vector (SHE)",
-    "@wang2017locally; @dwork2006calibrating",
-    untuned(summed_histogram_encoding),
-)
-THRESHOLDED_HISTOGRAM_ENCODING = Baseline(
-    "thresholded-histogram-encoding",
-    "which entries of a noisy unit vector are above a threshold (THE)",
-    "@wang2017locally",
-    _thresholded,
-)
-
-
 def local_hashing(domain_size: int, epsilon: float, hash_values: int | None = None) -> LocalHashing:
     """Tell a random hash of the value by randomised response over g hash values, truly with E/(E + g - 1).
 
@@ -203,20 +175,6 @@ def best_hash_values(domain_size: int, epsilon: float) -> int:
 def _optimised(setting: Setting, epsilon: float) -> Candidates:
     oracle = local_hashing(setting.domain_size, epsilon)
     yield f"{oracle.g} hash values", oracle
-
-
-OPTIMISED_LOCAL_HASHING = Baseline(
-    "optimised-local-hashing",
-    "randomised response on a hash into about e^epsilon + 1 values (OLH)",
-    "@wang2017locally",
-    _optimised,
-)
-BINARY_LOCAL_HASHING = Baseline(
-    "binary-local-hashing",
-    "randomised response on one bit of hash (BLH)",
-    "@bassily2015local",
-    untuned(lambda values, epsilon: local_hashing(values, epsilon, 2)),
-)
 
 
 def subset_selection(domain_size: int, epsilon: float, subset_size: int | None = None) -> SubsetSelection:
@@ -260,9 +218,48 @@ def _selected(setting: Setting, epsilon: float) -> Candidates:
         yield f"{k} values", subset_selection(setting.domain_size, epsilon, k)
 
 
-SUBSET_SELECTION = Baseline(
-    "subset-selection",
-    "a random set of values that likes to hold the own one",
-    "@ye2018optimal; @wang2016mutual",
-    _selected,
+BASELINES = (
+    Baseline(
+        "optimised-unary-encoding",
+        "one noisy bit for every value, zeros kept more often than ones (OUE)",
+        "@wang2017locally",
+        untuned(optimised_unary_encoding),
+    ),
+    Baseline(
+        "symmetric-unary-encoding",
+        "one noisy bit for every value, zeros and ones kept alike (basic RAPPOR)",
+        "@erlingsson2014rappor",
+        untuned(symmetric_unary_encoding),
+    ),
+    Baseline(
+        "thresholded-histogram-encoding",
+        "which entries of a noisy unit vector are above a threshold (THE)",
+        "@wang2017locally",
+        _thresholded,
+    ),
+    Baseline(
+        "summed-histogram-encoding",
+        "Laplace noise on every entry of one's unit vector (SHE)",
+        "@wang2017locally; @dwork2006calibrating",
+        untuned(summed_histogram_encoding),
+    ),
+    Baseline(
+        "optimised-local-hashing",
+        "randomised response on a hash into about e^epsilon + 1 values (OLH)",
+        "@wang2017locally",
+        _optimised,
+    ),
+    Baseline(
+        "binary-local-hashing",
+        "randomised response on one bit of hash (BLH)",
+        "@bassily2015local",
+        untuned(lambda values, epsilon: local_hashing(values, epsilon, 2)),
+    ),
+    Baseline(
+        "subset-selection",
+        "a random set of values that likes to hold the own one",
+        "@ye2018optimal; @wang2016mutual",
+        _selected,
+    ),
 )
+"""Its baselines, in the order in which lists show them."""

@@ -178,16 +178,13 @@ def least_l1(
 
     Args:
         V: Gram matrix W^T W (n x n), positive semidefinite.
-        starts: Known queries (k_i x n) of any scale, for example those of a hierarchy. The result is never
-            worse than one of them.
-        steps: L-BFGS steps of a start that is among the best after a quarter of them; by default 600 on up to
-            256 user types, fewer on more.
+        starts: Known queries (k_i x n) of any scale, as of a hierarchy; the result is never worse than one of them.
+        steps: L-BFGS steps of the best starts; by default 600 on up to 256 user types, fewer on more.
         seed: Seed of the random starts.
 
     Returns:
-        A with a longest column of L1 norm 1, its objective, and as lower bound the optimum of `least_l2`: every
-        column of L1 norm at most 1 has Euclidean length at most 1. The gap between the two norms is wide, so
-        the bound says little about how good the descent was.
+        A with a longest column of L1 norm 1, its objective, and as lower bound the optimum of `least_l2`, as L1 norms
+        are no shorter. The gap between the two norms is wide: it says little about how good the descent was.
 
     Raises:
         ValueError: for a V that is not a Gram matrix or is zero, or a start of another shape.

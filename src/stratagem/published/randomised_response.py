@@ -48,14 +48,6 @@ def truthful(domain_size: int, epsilon: float) -> np.ndarray:
     return (np.ones((n, n)) + (E - 1) * np.eye(n)) / (E + n - 1)
 
 
-RANDOMISED_RESPONSE = Baseline(
-    "randomised-response",
-    "the truth, or any other value, with odds e^epsilon",
-    "@warner1965randomized; @kairouz2016discrete",
-    untuned(randomised_response),
-)
-
-
 def independent_response(sizes: Sequence[int], epsilon: float) -> MatrixStrategy:
     """Report all d attributes, each through randomised response of budget epsilon/d.
 
@@ -81,14 +73,6 @@ def independent_response(sizes: Sequence[int], epsilon: float) -> MatrixStrategy
 def _candidates(setting: Setting, epsilon: float) -> Candidates:
     if sum(a > 1 for a in setting.sizes) > 1 and epsilon / len(setting.sizes) >= MINIMUM:
         yield "", independent_response(setting.sizes, epsilon)
-
-
-INDEPENDENT = Baseline(
-    "independent-response",
-    "every attribute by randomised response with its share of epsilon",
-    "@fanti2016building (InpEM)",
-    _candidates,
-)
 
 
 TOLERANCE, LEAST_TOLERANCE = 1e-5, 1e-12
@@ -140,3 +124,17 @@ def decode(observed: ArrayLike, epsilon: float, tolerance: float = TOLERANCE) ->
         moved = P * (K.T @ (shares / (K @ P)))
         change, P, steps = float(np.abs(moved - P).max()), moved, steps + 1
     return Decoded(P.reshape(counts.shape), steps)
+
+
+RANDOMISED_RESPONSE = Baseline(
+    "randomised-response",
+    "the truth, or any other value, with odds e^epsilon",
+    "@warner1965randomized; @kairouz2016discrete",
+    untuned(randomised_response),
+)
+INDEPENDENT = Baseline(
+    "independent-response",
+    "every attribute by randomised response with its share of epsilon",
+    "@fanti2016building (InpEM)",
+    _candidates,
+)

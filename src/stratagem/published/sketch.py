@@ -143,20 +143,6 @@ def _sized(sketch: Callable[[int, float, int, int], Strategy | LinearProtocol]) 
     return candidates
 
 
-COUNT_MEAN_SKETCH = Baseline(
-    "count-mean-sketch",
-    "noisy bits of a hash, decoded by least squares (Apple's CMS)",
-    "@apple2017learning",
-    _sized(count_mean_sketch),
-)
-HADAMARD_COUNT_MEAN_SKETCH = Baseline(
-    "hadamard-count-mean-sketch",
-    "one noisy Hadamard bit of a hash (Apple's HCMS)",
-    "@apple2017learning",
-    _sized(hadamard_count_mean_sketch),
-)
-
-
 HASHES = (1, 2)
 """Hash functions of a filter that comparisons try."""
 SMALLEST = 8
@@ -212,9 +198,24 @@ def _filtered(setting: Setting, epsilon: float) -> Candidates:
         yield parameters, rappor(n, epsilon, bits, hashes, cohorts)
 
 
-RAPPOR = Baseline(
-    "rappor",
-    "a noisy Bloom filter in a random cohort, decoded by least squares",
-    "@erlingsson2014rappor",
-    _filtered,
+BASELINES = (
+    Baseline(
+        "rappor",
+        "a noisy Bloom filter in a random cohort, decoded by least squares",
+        "@erlingsson2014rappor",
+        _filtered,
+    ),
+    Baseline(
+        "count-mean-sketch",
+        "noisy bits of a hash, decoded by least squares (Apple's CMS)",
+        "@apple2017learning",
+        _sized(count_mean_sketch),
+    ),
+    Baseline(
+        "hadamard-count-mean-sketch",
+        "one noisy Hadamard bit of a hash (Apple's HCMS)",
+        "@apple2017learning",
+        _sized(hadamard_count_mean_sketch),
+    ),
 )
+"""Its baselines, in the order in which lists show them."""

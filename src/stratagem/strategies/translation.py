@@ -112,9 +112,11 @@ class TranslationStrategy(Randomiser):
 
     @final
     @cached_property
-    def owner(self) -> dict[int, int]:
+    def owner(self) -> tuple[int, ...]:
         """The number of the group that holds each attribute."""
-        return {i: group for group, members in enumerate(self.groups) for i in members}
+        return tuple(
+            group for _, group in sorted((i, g) for g, members in enumerate(self.groups) for i in members)
+        )
 
     @final
     @cached_property

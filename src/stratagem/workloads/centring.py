@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import lru_cache, reduce
 from typing import Any, NamedTuple, cast
@@ -50,19 +50,29 @@ def differences(workload: Workload, prior: Array | None = None) -> Workload | No
     Every strategy knows the number of users, so that their variances are the same. A query that weighs all user
     types alike is left out exactly, however much it outweighs the others: in V it would take their digits.
     """
+
+    def left(part: Workload) -> Workload | None:
+        match part:
+            case Total():
+                return None
+            case Explicit():
+                return _explicit(centred_rows(part.rows, prior), part)
+        return part if part.domain_size > 1 else None
+
+    return _rebuilt(workload, left)
+
+
+def _rebuilt(workload: Workload, part: Callable[[Workload], Workload | None]) -> Workload | None:
+    """Return a workload with other parts inside its weights and stacks, itself where none changes, None without any."""
     match workload:
-        case Total():
-            return None
         case Weighted():
-            inner = differences(workload.workload, prior)
-            return workload if inner is workload.workload else inner and Weighted(inner, workload.weight)
+            inner = _rebuilt(workload.workload, part)
+            return workload if inner is workload.workload else inner and replace(workload, workload=inner)
         case Stack():
-            parts = tuple(part for one in workload.parts if (part := differences(one, prior)) is not None)
-            same = len(parts) == len(workload.parts) and all(map(operator.is_, parts, workload.parts))
-            return workload if same else Stack(parts) if parts else None
-        case Explicit():
-            return _explicit(centred_rows(workload.rows, prior), workload)
-    return workload if workload.domain_size > 1 else None
+            found = tuple(one for old in workload.parts if (one := _rebuilt(old, part)) is not None)
+            same = len(found) == len(workload.parts) and all(map(operator.is_, found, workload.parts))
+            return workload if same else Stack(found) if found else None
+    return part(workload)
 
 
 def levelled(workload: Workload, prior: Array | None = None) -> Workload:
@@ -71,18 +81,14 @@ def levelled(workload: Workload, prior: Array | None = None) -> Workload:
     Answers change by multiples of the number of users, variances do not. Only rows of a matrix change, and parts in
     which nothing would be left stay as they are.
     """
-    match workload:
-        case Weighted():
-            inner = levelled(workload.workload, prior)
-            return workload if inner is workload.workload else replace(workload, workload=inner)
-        case Stack():
-            found = tuple(levelled(part, prior) for part in workload.parts)
-            return workload if all(map(operator.is_, found, workload.parts)) else Stack(found)
-        case Explicit():
-            rows = centred_rows(workload.rows, prior)
-            largest = np.abs(rows).max()
-            return replace(workload, rows=rows) if SMALLEST <= largest <= LARGEST else workload
-    return workload
+
+    def centred(part: Workload) -> Workload:
+        if not isinstance(part, Explicit):
+            return part
+        rows = centred_rows(part.rows, prior)
+        return replace(part, rows=rows) if SMALLEST <= np.abs(rows).max() <= LARGEST else part
+
+    return _rebuilt(workload, centred) or workload
 
 
 class Outweighed(NamedTuple):

@@ -20,7 +20,7 @@ from stratagem.io.literal import EndlessFileError, open_regular
 from stratagem.io.npz import UNREADABLE, check_header
 from stratagem.io.toml import build, naming, nearest, read_table
 from stratagem.workloads import Domain, DomainLike, Workload, explicit
-from stratagem.workloads.recipe import FAMILIES, FamilyRecipe, QueryRecipe, Request, refuse_options
+from stratagem.workloads.recipe import FAMILIES, FamilyRecipe, QueryRecipe, Wanted, refuse_options
 from stratagem.workloads.workload import Array
 
 
@@ -197,7 +197,7 @@ def load(
         ValueError: for an unknown name, with the nearest ones, an unreadable file, or what does not fit.
     """
     stood = None if numbers is None else tuple(numbers)
-    request = Request(None if domain is None else Domain.of(domain), order, width, stood)
+    request = Wanted(None if domain is None else Domain.of(domain), order, width, stood)
     found = _entry_of(name)
     if found is not None:
         return _from_entry(found, request)
@@ -253,13 +253,13 @@ def _entry_of(name: str | Path) -> Entry | None:
     return read_entry(path, str(path)) if path.suffix.lower() == ".toml" else None
 
 
-def _from_entry(entry: Entry, request: Request) -> Workload:
+def _from_entry(entry: Entry, request: Wanted) -> Workload:
     recipe = FamilyRecipe if "family" in entry.settings else QueryRecipe
     with naming(entry.source):
         return build(recipe, entry.settings, entry.source, also=HEADER).workload(request, entry.source)
 
 
-def _from_matrix(path: Path, request: Request) -> Workload:
+def _from_matrix(path: Path, request: Wanted) -> Workload:
     refuse_options(request.options(), (), str(path))
     with naming(str(path)):
         return explicit(read_matrix(path), request.domain)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from stratagem.domain.domain import Domain
 
 
-class Part(ABC):
+class QueryPart(ABC):
     """A factor of a query: what it asks of one attribute, or of a few together."""
 
     signed: ClassVar[bool] = False
@@ -33,7 +33,7 @@ class Part(ABC):
         """Return the entries (size,) over the cells of its attributes."""
 
     @abstractmethod
-    def moved(self, first: int) -> Part:
+    def moved(self, first: int) -> QueryPart:
         """Return the same in a domain that has `first` more attributes in front."""
 
     @abstractmethod
@@ -42,7 +42,7 @@ class Part(ABC):
 
 
 @dataclass(frozen=True)
-class Span(Part):
+class Span(QueryPart):
     """The users whose attribute has a value from `low` to `high`, both included."""
 
     attribute: int
@@ -67,7 +67,7 @@ class Span(Part):
 
 
 @dataclass(frozen=True)
-class Wave(Part):
+class Wave(QueryPart):
     """A row of the real Fourier basis of an attribute: of two values the first counts 1, the second -1."""
 
     signed: ClassVar[bool] = True
@@ -91,7 +91,7 @@ class Wave(Part):
 
 
 @dataclass(frozen=True)
-class MatrixRow(Part):
+class MatrixRow(QueryPart):
     """A row of a matrix over some attributes, known by its number unless it was given a name."""
 
     attributes: tuple[int, ...]
@@ -123,7 +123,7 @@ class MatrixRow(Part):
 class Query:
     """One query: the weight times the product of its parts; attributes that no part names are summed out."""
 
-    parts: tuple[Part, ...] = ()
+    parts: tuple[QueryPart, ...] = ()
     weight: float = 1.0
 
     @property

@@ -130,7 +130,7 @@ class Cells(Workload):
 
 @final
 @dataclass(frozen=True, eq=False)
-class Selection(Workload):
+class SomeQueries(Workload):
     """The queries of a workload with the numbers `chosen` (k,), in that order; any may come several times."""
 
     __repr__ = brief

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import final
@@ -15,7 +15,7 @@ from stratagem.estimators.estimator import Estimator, Evidence, estimator, even_
 from stratagem.estimators.translation.score import Scores, Slots, placements, refuse
 from stratagem.estimators.translation.translates import Translates
 from stratagem.math.counts import Counts
-from stratagem.strategies import JuntaStrategy, TableSampling
+from stratagem.strategies import JuntaStrategy, TableSampling, TranslationStrategy
 from stratagem.strategies.junta import type_of
 from stratagem.workloads import Workload
 from stratagem.workloads.harmonics import Harmonics, Part, harmonics
@@ -36,9 +36,6 @@ class Juntas(Translates[JuntaStrategy]):
 
     def accuracy(self, workload: Workload) -> Accuracy:
         return junta_accuracy(workload, self.strategy)
-
-    def objective(self, workload: Workload, factor: Callable[[], np.ndarray] | None = None) -> float:
-        return self.accuracy(workload).objective
 
 
 estimator.register(JuntaStrategy, even_handed(Juntas))
@@ -61,9 +58,6 @@ class Sampling(Estimator):
     def accuracy(self, workload: Workload) -> Accuracy:
         return junta_accuracy(workload, self.strategy)
 
-    def objective(self, workload: Workload, factor: Callable[[], np.ndarray] | None = None) -> float:
-        return self.accuracy(workload).objective
-
     def evidence(self, counts: Counts) -> Evidence:
         return self._listed.evidence(counts)
 
@@ -75,9 +69,6 @@ class Sampling(Estimator):
 
     def _largest(self, workload: Workload) -> np.ndarray:
         return self._listed.largest(workload)
-
-    def _worst(self, workload: Workload) -> float:
-        return float(self._listed.largest(workload).max())
 
 
 estimator.register(TableSampling, even_handed(Sampling))
@@ -110,8 +101,8 @@ def junta_accuracy(workload: Workload, strategy: JuntaStrategy | TableSampling) 
         share += float(np.sum(v / m))
         variance += float(np.sum(v * (1 / m - 1)))
     per_type, attributes = np.array([max(variance, 0.0)]), None
-    if found.ordered:
-        per_type, attributes = variances_by_type(found, strategy, variance)
+    if found.ordered and (translates := strategy.translated) is not None:
+        per_type, attributes = variances_by_type(found, translates, variance)
     return Accuracy(workload.scale * share, per_type, workload.queries, attributes)
 
 
@@ -160,7 +151,7 @@ WRITTEN = 1 << 20
 
 
 def variances_by_type(
-    found: Harmonics, strategy: JuntaStrategy, mean: float
+    found: Harmonics, strategy: TranslationStrategy, mean: float
 ) -> tuple[np.ndarray, tuple[int, ...] | None]:
     """Return t_u for each cell of the ordered attributes, and these attributes.
 
@@ -180,7 +171,7 @@ def variances_by_type(
     return np.broadcast_to(total.reshape(shape), sizes).ravel(), None
 
 
-def _part_by_type(part: Part, strategy: JuntaStrategy) -> np.ndarray:
+def _part_by_type(part: Part, strategy: TranslationStrategy) -> np.ndarray:
     """Return the variance that a user adds to the answers of one table, by the cell of its ordered attributes.
 
     A report that covers some attributes of the table gives its cells the score K/cells, K as in `Scores`, and so

@@ -99,11 +99,16 @@ DIRECT = 512
 """Largest number of cells of a table for which matrices of all translates are formed."""
 
 
-def largest_of_cell(moments: Moments, labels: Labels, sizes: tuple[int, ...]) -> float:
-    """Return the largest variance of a cell of a table, computed for the first cell of the cycles."""
-    if even := even_scores(moments.strategy):
+@lru_cache(maxsize=8)
+def _largest_of_cell(strategy: TranslationStrategy, labels: Labels, sizes: tuple[int, ...]) -> float:
+    """Return the largest variance of a cell of a table, computed for the first cell of the cycles.
+
+    A report asks for it several times of the same strategies.
+    """
+    if even := even_scores(strategy):
         own, other = even.second_moments
         return max(own - 1, other)
+    moments = moments_of(strategy)
     cell = np.zeros((1, *moments.scores.sizes(labels)))
     cell.flat[0] = 1.0
     found = variances(moments, labels, cell)[0]
@@ -211,7 +216,7 @@ def largest_by_table(workload: Workload, strategy: TranslationStrategy) -> np.nd
 def largest_of_kinds(workload: Workload, strategy: TranslationStrategy) -> float:
     """Return the largest entry of `largest_by_table` from one table of every kind."""
     tables, largest = _Tables(workload, strategy), 0.0
-    for attributes, weighted in workload.kinds(tables.group):
+    for attributes, weighted in workload.kinds(strategy.owner):
         weight, queries = weighted.unweighted
         largest = max(largest, weight**2 * float(tables.largest(attributes, queries).max()))
     return largest
@@ -228,7 +233,6 @@ class _Tables:
             ValueError: as `largest_by_table`.
         """
         check_sizes(workload, strategy.sizes)
-        self.group = [strategy.owner[i] for i in range(len(strategy.sizes))]
         if not strategy.window:
             check_answered(workload, strategy)
         self.strategy, self.moments = strategy, moments_of(strategy)
@@ -243,7 +247,7 @@ class _Tables:
                 "the domain is a window of longer cycles, where the variance of every query is known for histograms, "
                 "prefixes and ranges alone: use evaluate for their sum"
             )
-        labels = tuple(self.group[i] for i in attributes)
+        labels = tuple(self.strategy.owner[i] for i in attributes)
         _check_ways(self.moments, labels)
         if (lengths := queries.range_lengths) is not None:
             return largest_by_length(self.strategy, attributes[0], lengths)
@@ -251,12 +255,6 @@ class _Tables:
             return np.array([_largest_of_cell(self.strategy, labels, queries.domain.sizes)])
         rows = _rows(queries)
         return variances(self.moments, labels, rows).reshape(len(rows), -1).max(axis=1)
-
-
-@lru_cache(maxsize=8)
-def _largest_of_cell(strategy: TranslationStrategy, labels: Labels, sizes: tuple[int, ...]) -> float:
-    """Return `largest_of_cell`, which a report asks for several times of the same strategies."""
-    return largest_of_cell(moments_of(strategy), labels, sizes)
 
 
 def _check_ways(moments: Moments, labels: Labels) -> None:

@@ -10,7 +10,7 @@ from typing import final
 
 import numpy as np
 
-from stratagem.estimators.accuracy import Accuracy, check_domain, check_sizes, check_support
+from stratagem.estimators.accuracy import Accuracy, check_sizes, check_support
 from stratagem.estimators.best_linear import LeastVariance
 from stratagem.estimators.estimator import estimator, even_handed
 from stratagem.estimators.translation.score import PlacedReports, even_scores
@@ -180,8 +180,7 @@ class Orbits(Translates[OrbitStrategy]):
         return ShortWindow(self.cycles, self.strategy.sizes)
 
     def accuracy(self, workload: Workload) -> Accuracy:
-        given, workload, strategy = workload, self.asked(workload), self.cycles
-        check_domain(workload, strategy.domain_size)
+        given, workload, strategy = workload, self.tables.asked(workload), self.cycles
         if workload.symmetry == strategy.cycles:
             value = self.objective(given)
             per_type = np.array([value / workload.scale - workload.mean_square])
@@ -192,8 +191,7 @@ class Orbits(Translates[OrbitStrategy]):
         return Accuracy(float(per_type.sum()) + workload.frobenius_squared, per_type, workload.queries)
 
     def objective(self, workload: Workload, factor: Callable[[], np.ndarray] | None = None) -> float:
-        workload, strategy = self.asked(workload), self.cycles
-        check_domain(workload, strategy.domain_size)
+        workload, strategy = self.tables.asked(workload), self.cycles
         if strategy.window and _written_out(workload, strategy):
             return self._by_arrays.objective(workload)
         return transformed_objective(workload, strategy)

@@ -186,7 +186,7 @@ def check_answered(workload: Workload, strategy: TranslationStrategy) -> None:
     check_sizes(workload, strategy.sizes)
     if even_scores(strategy):
         return
-    for attributes, queries in workload.kinds([strategy.owner[i] for i in range(len(strategy.sizes))]):
+    for attributes, queries in workload.kinds(strategy.owner):
         if unseen(queries, strategy.table_eigenvalues(attributes) > SEEN) is not None:
             refuse([workload.domain.names[i] for i in attributes])
 
@@ -277,8 +277,8 @@ class Tables:
             UnsupportedWorkloadError: naming the attributes.
             ValueError: if the domains differ.
         """
-        workload, group = self.asked(workload), self.strategy.owner
-        for attributes, queries in workload.kinds([group[i] for i in range(len(group))]):
+        workload = self.asked(workload)
+        for attributes, queries in workload.kinds(self.strategy.owner):
             self._check_support(attributes, queries, workload.domain.names)
 
     def table(self, attributes: Iterable[int]) -> TableScores:

@@ -12,7 +12,7 @@ from typing import Generic, TypeVar, final
 
 import numpy as np
 
-from stratagem.estimators.accuracy import UnsupportedWorkloadError, check_entries, check_sizes
+from stratagem.estimators.accuracy import UnsupportedWorkloadError, check_entries
 from stratagem.estimators.best_linear import BestLinear, LeastVariance
 from stratagem.estimators.dense import DenseEvidence
 from stratagem.estimators.estimator import (
@@ -36,7 +36,6 @@ from stratagem.strategies import TranslationStrategy
 from stratagem.strategies.translation import DENSE
 from stratagem.workloads import Workload
 from stratagem.workloads.explicit import Explicit
-from stratagem.workloads.merged import merged
 from stratagem.workloads.workload import Margin
 
 DATA = 1 << 25
@@ -63,7 +62,9 @@ class TranslationEvidence(Evidence):
         return self.reports.users
 
     def estimated_data(self) -> np.ndarray:
-        return self._tables([self._every()], False)[0][0].ravel()
+        strategy = self.tables.strategy
+        entries(strategy.domain_size, DATA, "the data vector", "ask for marginals, not for all cells")
+        return self._tables([tuple(range(len(strategy.sizes)))], False)[0][0].ravel()
 
     def table(self, attributes: Iterable[int]) -> DenseEvidence:
         """Return the table of some attributes, in rising order, with the covariance of all its cells.
@@ -231,12 +232,6 @@ class TranslationEvidence(Evidence):
         self._interactions.append(Interactions(self.reports, self.tables.scores, members, squared))
         return self._interactions[-1]
 
-    def _every(self) -> tuple[int, ...]:
-        """Return the indices of all attributes, after checking that the domain has at most 2^25 cells."""
-        strategy = self.tables.strategy
-        entries(strategy.domain_size, DATA, "the data vector", "ask for marginals, not for all cells")
-        return tuple(range(len(strategy.sizes)))
-
 
 SMALL = 1024
 """Domain size up to which windows have the estimator of least variance, by n x n arrays."""
@@ -269,18 +264,6 @@ class Translates(Estimator, Generic[Kind]):
         return Tables(self.cycles, self.strategy.sizes)
 
     @final
-    def asked(self, workload: Workload) -> Workload:
-        """Return the workload, merged into one attribute where there is one cycle.
-
-        Raises:
-            ValueError: if the domains differ there.
-        """
-        if len(self.strategy.cycles) > 1:
-            return workload
-        check_sizes(workload, self.strategy.sizes)
-        return merged(workload)
-
-    @final
     def check(self, workload: Workload) -> None:
         (self.short or self.tables).check(workload)
 
@@ -295,7 +278,7 @@ class Translates(Estimator, Generic[Kind]):
 
     @final
     def _typical(self, workload: Workload) -> np.ndarray:
-        workload, strategy = self.asked(workload), self.cycles
+        workload, strategy = self.tables.asked(workload), self.cycles
         if not strategy.window:
             return typical_by_table(workload, strategy)
         if (even := even_scores(strategy)) and workload.by_cell:
@@ -305,24 +288,19 @@ class Translates(Estimator, Generic[Kind]):
 
     @final
     def _largest(self, workload: Workload) -> np.ndarray:
-        workload = self.asked(workload)
+        workload = self.tables.asked(workload)
         found = self._by_matrix(workload)
         return largest_by_table(workload, self.cycles) if found is None else found
 
     @final
     def _worst(self, workload: Workload) -> float:
-        workload, strategy = self.asked(workload), self.cycles
-        if not strategy.window and self._of_cells(workload):
-            with suppress(ValueError):
+        workload, strategy = self.tables.asked(workload), self.cycles
+        kinds = workload.kinds(strategy.owner)
+        if not strategy.window and all(queries.unweighted[1].by_cell for _, queries in kinds):
+            with suppress(ValueError):  # one cell of every kind stands for all others
                 return largest_of_kinds(workload, strategy)
         found = self._by_matrix(workload)
         return largest_of_kinds(workload, strategy) if found is None else float(found.max())
-
-    def _of_cells(self, workload: Workload) -> bool:
-        """Return whether the queries are the cells of tables: one cell of every kind stands for all others."""
-        group = self.cycles.owner
-        kinds = workload.kinds([group[i] for i in range(len(group))])
-        return all(queries.unweighted[1].by_cell for _, queries in kinds)
 
     def _written_out(self, workload: Workload) -> bool:
         """Return whether the matrix is written out: if it is cheap; on windows, if its estimator is in use."""
