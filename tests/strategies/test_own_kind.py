@@ -1,4 +1,4 @@
-"""A kind of strategy that somebody adds: one class, with a matrix, is evaluated, estimated from, rounded and audited."""
+"""A kind of strategy that somebody adds: one class, with a matrix, is estimated from, rounded and audited by it."""
 
 from dataclasses import dataclass
 

@@ -304,8 +304,8 @@ def estimator(strategy: Randomiser, prior: np.ndarray | None = None) -> Estimato
     """
     if not isinstance(strategy, Randomiser):
         raise TypeError(
-            f"{strategy!r} was given as a strategy, but no formula of its variance is registered: give a Randomiser, or "
-            "register its kind with estimator.register"
+            f"{strategy!r} was given as a strategy, but no formula of its variance is registered: give a Randomiser, "
+            "or register its kind with estimator.register"
         )
     return estimator(strategy.listed(), prior)
 
