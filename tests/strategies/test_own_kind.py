@@ -9,7 +9,7 @@ import stratagem as st
 from stratagem.auditor.planning import planner
 from stratagem.estimation.estimation import estimate
 from stratagem.estimators import estimator
-from stratagem.mechanism import Mechanism
+from stratagem.mechanism.mechanism import Mechanism
 from stratagem.strategies import MatrixStrategy, Randomiser
 
 

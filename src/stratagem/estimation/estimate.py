@@ -134,10 +134,9 @@ class Estimate:
     @cached_property
     def answers(self) -> np.ndarray:
         """Answers W x (p,) in users, x the post-processed data vector."""
-        return self._each(Estimate._answers, "the answers")
-
-    def _answers(self) -> np.ndarray:
-        return self.unbiased_answers if self.processed is None else self.workload.answer(self.processed)
+        if self.processed is None:
+            return self.unbiased_answers
+        return self._each(lambda one: one.workload.answer(one.processed), "the answers")
 
     @cached_property
     def unbiased_answers(self) -> np.ndarray:

@@ -12,6 +12,9 @@ import numpy as np
 from stratagem.math.shuffling import PrivacyBlanket
 from stratagem.strategies.strategy import Randomiser
 
+NUMBER = np.dtype("<u4")
+"""Data type of the number of a cohort or a partition in a report, 32-bit little-endian."""
+
 
 class LinearProtocol(Randomiser):
     """A locally private randomiser whose reports are sets, hashes or real vectors.
@@ -102,6 +105,37 @@ class Pairs:
 def independent(n: int, p: float, q: float) -> Pairs:
     """Return the `Pairs` of pairwise independent members among n values: the own with p, others with q."""
     return Pairs(q * (1 - q), q, p * (1 - p) + (n - 1) * q * (1 - q), 1 - p - q)
+
+
+def check_real(reports: np.ndarray, k: int) -> np.ndarray:
+    """Return reports that are rows of k real numbers (N x k), after checking them."""
+    reports = np.asarray(reports)
+    if reports.ndim != 2 or reports.shape[1] != k or reports.dtype != float:
+        raise ValueError(
+            f"reports are rows of {'one real number' if k == 1 else f'{k} real numbers'}; these have shape "
+            f"{reports.shape} and type {reports.dtype}"
+        )
+    if not np.isfinite(reports).all():
+        raise ValueError("a report holds a number that is not finite, which no client sends")
+    return reports
+
+
+def numbered(numbers: np.ndarray, payload: np.ndarray) -> np.ndarray:
+    """Return reports as bytes (N x (4 + k)): a number, 32-bit little-endian, before bytes (N x k)."""
+    return np.hstack([numbers.astype(NUMBER)[:, None].view(np.uint8), payload])
+
+
+def split_numbers(reports: np.ndarray, width: int, many: int, what: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the numbers below `many` of reports (N,) and the bytes behind them (N x width), after checking both."""
+    reports, width = np.ascontiguousarray(reports), NUMBER.itemsize + width
+    if reports.dtype != np.uint8 or reports.ndim != 2 or reports.shape[1] != width:
+        raise ValueError(
+            f"reports are rows of {width} bytes; these have shape {reports.shape} and type {reports.dtype}"
+        )
+    drawn = np.ascontiguousarray(reports[:, : NUMBER.itemsize]).view(NUMBER)[:, 0]
+    if (drawn >= many).any():
+        raise ValueError(f"a report names {what} {drawn.max()}, but there are {many}")
+    return drawn, reports[:, NUMBER.itemsize :]
 
 
 class SupportOracle(LinearProtocol):

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -102,15 +101,6 @@ class Randomiser(ABC):
     def translated(self) -> TranslationStrategy | None:
         """The strategy itself where its reports are translates of patterns, on domains of any size; else None."""
         return None
-
-
-def users_by_type(values: np.ndarray, domain_size: int) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield every user type that occurs and the positions of its users, found by one radix sort."""
-    order = np.argsort(values.astype(np.min_scalar_type(domain_size)), kind="stable")
-    ends = np.cumsum(np.bincount(values, minlength=domain_size))
-    for u, (first, last) in enumerate(pairwise((0, *ends.tolist()))):
-        if last > first:
-            yield u, order[first:last]
 
 
 def check_values(values: np.ndarray, domain_size: int) -> np.ndarray:
@@ -246,8 +236,10 @@ class Strategy(Randomiser):
         """
         values = check_values(values, self.domain_size)
         reports = np.empty(len(values), dtype=np.int64)
-        for u, users in users_by_type(values, self.domain_size):
-            cumulative = np.cumsum(self.columns(np.array([u]))[0])
+        order = np.argsort(values.astype(np.min_scalar_type(self.domain_size)), kind="stable")  # a radix sort
+        ends = np.cumsum(np.bincount(values, minlength=self.domain_size))
+        for users in filter(len, np.split(order, ends[:-1])):
+            cumulative = np.cumsum(self.columns(values[users[:1]])[0])
             points = rng.random(len(users)) * cumulative[-1]
             reports[users] = np.searchsorted(cumulative, points, side="right")
         return np.minimum(reports, self.outputs - 1)

@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self, final
 
 import numpy as np
 
@@ -42,54 +42,57 @@ class QueryPart(ABC):
 
 
 @dataclass(frozen=True)
-class Span(QueryPart):
-    """The users whose attribute has a value from `low` to `high`, both included."""
+class _OfOne(QueryPart):
+    """What a query asks of one attribute."""
 
     attribute: int
     """Place of the attribute in the domain."""
-    low: int | None
-    """Lowest value; None if the query counts all values up to `high`."""
-    high: int
 
+    @final
     @property
     def touched(self) -> tuple[int, ...]:
         return (self.attribute,)
+
+    @final
+    def moved(self, first: int) -> Self:
+        return replace(self, attribute=first + self.attribute)
+
+
+@final
+@dataclass(frozen=True)
+class Span(_OfOne):
+    """The users whose attribute has a value from `low` to `high`, both included."""
+
+    low: int | None
+    """Lowest value; None if the query counts all values up to `high`."""
+    high: int
 
     def column(self, size: int) -> np.ndarray:
         place = np.arange(size)
         return ((place >= (self.low or 0)) & (place <= self.high)).astype(float)
 
-    def moved(self, first: int) -> Span:
-        return replace(self, attribute=first + self.attribute)
-
     def words(self, attributes: Sequence[Attribute], query: int | None) -> str:
         return attributes[self.attribute].text(self.low, self.high)
 
 
+@final
 @dataclass(frozen=True)
-class Wave(QueryPart):
+class Wave(_OfOne):
     """A row of the real Fourier basis of an attribute: of two values the first counts 1, the second -1."""
 
     signed: ClassVar[bool] = True
-    attribute: int
     row: int
     """1 to size - 1; row 0 counts everybody and is no wave."""
 
-    @property
-    def touched(self) -> tuple[int, ...]:
-        return (self.attribute,)
-
     def column(self, size: int) -> np.ndarray:
         return fourier_transform(np.eye(size))[self.row]
-
-    def moved(self, first: int) -> Wave:
-        return replace(self, attribute=first + self.attribute)
 
     def words(self, attributes: Sequence[Attribute], query: int | None) -> str:
         one = attributes[self.attribute]
         return one.name if one.size == 2 else f"{one.name} (wave {self.row})"
 
 
+@final
 @dataclass(frozen=True)
 class MatrixRow(QueryPart):
     """A row of a matrix over some attributes, known by its number unless it was given a name."""

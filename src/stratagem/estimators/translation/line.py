@@ -329,15 +329,10 @@ class AlongAttribute:
         There is one pair for each pattern, multiple and axis that lies on the attribute.
         """
         for reports in self.reports.placed:
-            transform = None
             for t in range(reports.attributes.shape[1]):
                 mine = reports.attributes[:, t] == self.attribute
                 if mine.any():
-                    transform = (
-                        self.scores.transform(reports.pattern, reports.multiple)
-                        if transform is None
-                        else transform
-                    )
+                    transform = self.scores.transform(reports.pattern, reports.multiple)
                     counts = np.bincount(reports.shifts[mine, t], reports.counts[mine], self._points)
                     yield counts, self.scores.density(transform, (t,), self._labels)
 
