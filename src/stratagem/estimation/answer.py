@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -200,8 +200,16 @@ def save(
         ValueError: for another suffix, a path that cannot be written, or a file that exists, unless `overwrite`.
     """
     target = check_target(path, SUFFIXES, overwrite=overwrite)
+    columns = _columns(answers, details)
     with written_atomically(target) as file:
-        WRITERS[target.suffix.lower()](file, answers, details, naming)
+        match target.suffix.lower():
+            case ".json":
+                write_json(file, answers_data(answers, details, naming))
+            case ".csv":
+                write_csv(file, columns, zip(*columns.values(), strict=True))
+            case _:
+                arrays = {name: np.array(values) for name, values in columns.items()}
+                write_parquet(file, arrays | {"label": arrays["label"].astype(object)})
     return target
 
 
@@ -222,27 +230,7 @@ def _columns(answers: Sequence[Answer], details: Details) -> dict[str, Sequence[
     }
 
 
-def _write_csv(file: BinaryIO, answers: Sequence[Answer], details: Details, naming: Naming) -> None:
-    columns = _columns(answers, details)
-    write_csv(file, columns, zip(*columns.values(), strict=True))
-
-
-def _write_json(file: BinaryIO, answers: Sequence[Answer], details: Details, naming: Naming) -> None:
-    write_json(file, answers_data(answers, details, naming))
-
-
-def _write_parquet(file: BinaryIO, answers: Sequence[Answer], details: Details, naming: Naming) -> None:
-    columns = {name: np.array(values) for name, values in _columns(answers, details).items()}
-    columns["label"] = columns["label"].astype(object)
-    write_parquet(file, columns)
-
-
-WRITERS: dict[str, Callable[[BinaryIO, Sequence[Answer], Details, Naming], None]] = {
-    ".csv": _write_csv,
-    ".json": _write_json,
-    ".parquet": _write_parquet,
-}
-SUFFIXES = tuple(WRITERS)
+SUFFIXES = (".csv", ".json", ".parquet")
 
 
 def gaps(attribute: Attribute, *, ordered: bool = False) -> tuple[int, ...]:

@@ -134,9 +134,10 @@ class Estimate:
     @cached_property
     def answers(self) -> np.ndarray:
         """Answers W x (p,) in users, x the post-processed data vector."""
-        if self.processed is None:
-            return self.unbiased_answers
-        return self._each(lambda one: one.workload.answer(one.processed), "the answers")
+        return self._each(
+            lambda one: one.unbiased_answers if one.processed is None else one.workload.answer(one.processed),
+            "the answers",
+        )
 
     @cached_property
     def unbiased_answers(self) -> np.ndarray:
@@ -216,14 +217,12 @@ class Estimate:
 
     def _repr_html_(self) -> str:
         """Return the first answers as a table for a notebook."""
-        shown = self.table(range(min(ROWS, self.workload.queries)))
+        shown, many = self.table(range(min(ROWS, self.workload.queries))), self.workload.queries
         rows = [
             (one.label, *(f"{number:,.1f}" for number in (one.answer, one.standard_error, one.low, one.high)))
             for one in shown
         ]
-        caption = (
-            f"{self.users:,} users, {len(shown):,} of {self.workload.queries:,} answers, {self.intervals}"
-        )
+        caption = f"{self.users:,} users, {len(shown):,} of {many:,} answers, {self.intervals}"
         return Table(("query", "answer", "standard error", "low", "high"), rows).html(caption)
 
     def __str__(self) -> str:

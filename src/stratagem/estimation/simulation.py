@@ -16,7 +16,7 @@ from stratagem.io.screen import brief, show
 from stratagem.math.counts import Counts, counted
 from stratagem.math.number import entries, integer, user_counts
 from stratagem.math.on_demand import WHOLE
-from stratagem.strategies import Strategy, TranslationStrategy
+from stratagem.strategies import Runnable, TranslationStrategy
 from stratagem.workloads import DomainLike, Workload
 from stratagem.workloads.given import WorkloadLike, workload_of
 from stratagem.workloads.naming import Naming
@@ -102,7 +102,7 @@ class Simulation:
 
 def simulate(
     workload: WorkloadLike,
-    strategy: Strategy | TranslationStrategy,
+    strategy: Runnable,
     x: np.ndarray,
     *,
     domain: DomainLike | None = None,
@@ -159,7 +159,7 @@ def check_runs(repetitions: int, seed: int) -> None:
 
 def simulate_users(
     workload: Workload,
-    strategy: Strategy | TranslationStrategy,
+    strategy: Runnable,
     coordinates: np.ndarray,
     users: np.ndarray,
     *,
@@ -190,12 +190,12 @@ def simulate_users(
             f"the data vector counts {x.sum(dtype=float):.3g} users, but at most {USERS:.3g} can be drawn: "
             "divide the counts"
         )
-    scores, table = estimator(strategy, prior), strategy.listed()
+    scores = estimator(strategy, prior)
     predicted = scores.accuracy(workload).total_variance(x)
     feasible = workload.queries * workload.domain_size <= PER_QUERY_LIMIT
     return _repeated(
         scores,
-        (table.histogram(x, rng) for rng in rngs),
+        (strategy.histogram(x, rng) for rng in rngs),
         naming=Naming.of(workload),
         users=int(x.sum()),
         truth=workload.answer(x),
