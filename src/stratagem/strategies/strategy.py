@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import Any, final
 
 import numpy as np
 
@@ -15,9 +15,6 @@ from stratagem.math.linalg import CentredInverse, PseudoInverse, Rows, centred_i
 from stratagem.math.number import numbers
 from stratagem.math.privacy import best_guess, uniform
 from stratagem.math.shuffling import PrivacyBlanket
-
-if TYPE_CHECKING:
-    from stratagem.strategies.translation import TranslationStrategy
 
 
 class Randomiser(ABC):
@@ -98,8 +95,8 @@ class Randomiser(ABC):
         return self.dense()
 
     @property
-    def translated(self) -> TranslationStrategy | None:
-        """The strategy itself where its reports are translates of patterns, on domains of any size; else None."""
+    def translated(self) -> Any:
+        """The `TranslationStrategy` itself where its reports are translates of patterns; None for other kinds."""
         return None
 
 
