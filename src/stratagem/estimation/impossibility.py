@@ -153,8 +153,9 @@ def impossible(
     wrong = low | high | falling
     dense = evidence.by_cell
     mendable = dense or workload.domain_size <= TABLE
-    data = (evidence.data if processed is None else processed) if dense else None
-    fitting = _fitting(workload, data, users)
+    fitting = (dense and _exists(evidence.data if processed is None else processed, users)) or _single(
+        workload
+    )
     return Impossible(
         queries=len(answers),
         answers=int(np.count_nonzero(wrong)),
@@ -167,14 +168,9 @@ def impossible(
     )
 
 
-def _fitting(workload: Workload, data: np.ndarray | None, users: int) -> bool:
-    """Return whether answers within their limits surely are those of a data vector; none is searched for.
-
-    `data` (n,) is the data vector that the answers come from, None where it is not written out.
-    """
-    if data is not None and data.min() >= -users * ROUNDING and abs(data.sum() - users) <= users * ROUNDING:
-        return True
-    return _single(workload)
+def _exists(data: np.ndarray, users: int) -> bool:
+    """Return whether a data vector (n,), from which answers come, can be that of N users."""
+    return bool(data.min() >= -users * ROUNDING and abs(data.sum() - users) <= users * ROUNDING)
 
 
 def _single(workload: Workload) -> bool:

@@ -102,8 +102,10 @@ def level_energies(V: np.ndarray, branchings: Sequence[int]) -> np.ndarray:
 
     c_l is the trace of V on the functions that are constant on each node of level l, less that of level l + 1.
     """
-    n, sums = len(V), _corner_sums(V)
-    rows = []
+    n, rows = len(V), []
+    sums = np.pad(
+        V.cumsum(axis=0).cumsum(axis=1), ((1, 0), (1, 0))
+    )  # over the cells above and left of every corner
     for branching in branchings:
         constant = []
         for width in (*level_widths(n, branching), n):
@@ -114,13 +116,6 @@ def level_energies(V: np.ndarray, branchings: Sequence[int]) -> np.ndarray:
         falls = -np.diff(constant)
         rows.append(np.where(falls > ROUNDING * constant[0], falls, 0))
     return _rectangle(rows)
-
-
-def _corner_sums(V: np.ndarray) -> np.ndarray:
-    """Return the sums of V over the cells above and left of every corner, (n + 1) x (n + 1)."""
-    sums = np.zeros((len(V) + 1,) * 2)
-    sums[1:, 1:] = V.cumsum(axis=0).cumsum(axis=1)
-    return sums
 
 
 def _rectangle(rows: Sequence[Sequence[float] | np.ndarray]) -> np.ndarray:

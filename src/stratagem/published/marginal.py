@@ -20,9 +20,9 @@ from stratagem.published.partition import (
     partition_strategy,
 )
 from stratagem.strategies import LinearProtocol, Strategy
+from stratagem.strategies.junta import shares_by_cost
 from stratagem.strategies.set_protocol import SubsetSelection
 from stratagem.strategies.stratified_protocol import Partition, StratifiedProtocol
-from stratagem.strategies.table_sampling import shares_by_cost
 from stratagem.strategies.two_level import TwoLevelStrategy
 
 Tables = Sequence[Sequence[int]]

@@ -128,13 +128,6 @@ def _hierarchy(n: int, branching: int) -> np.ndarray:
     return np.vstack([group == np.arange(group[-1] + 1)[:, None] for group in levels]).astype(float)
 
 
-def _known(n: int) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield queries that need no optimisation."""
-    yield "identity", np.eye(n)
-    for branching in (b for b in (2, 4, 16) if b < n):
-        yield f"tree of branching {branching}", _hierarchy(n, branching)
-
-
 def _queries(setting: Setting, norm: int) -> Iterator[tuple[str, np.ndarray]]:
     """Yield queries to compare, the optimised ones last.
 
@@ -142,7 +135,9 @@ def _queries(setting: Setting, norm: int) -> Iterator[tuple[str, np.ndarray]]:
     """
     n, V = setting.domain_size, centre(setting.gram)
     if 1 < n <= COMPARED:
-        yield from _known(n)
+        yield "identity", np.eye(n)
+        for branching in (b for b in (2, 4, 16) if b < n):
+            yield f"tree of branching {branching}", _hierarchy(n, branching)
         if n <= LARGEST and np.trace(V) > NEEDED * np.trace(setting.gram):
             best = least_l2(V, steps=STEPS) if norm == 2 else least_l1(V, steps=STEPS)
             yield "optimised", best.matrix

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -190,8 +190,7 @@ def least_l1(
         ValueError: for a V that is not a Gram matrix or is zero, or a start of another shape.
 
     Reference:
-        Li, Hay, Rastogi, Miklau, McGregor, PODS 2010; McKenna, Miklau, Hay, Machanavajjhala, VLDB 2018
-        (identity with p more queries).
+        Li et al., PODS 2010; McKenna, Miklau, Hay, Machanavajjhala, VLDB 2018 (identity with p more queries).
 
     Example:
         >>> import stratagem as st
@@ -202,21 +201,16 @@ def least_l1(
     steps = max(FEWEST, STEPS * 256 // max(256, len(V))) if steps is None else steps
     convex = least_l2(V)
     known = [_checked(start, len(V)) for start in starts]
-    if LOW * len(convex.matrix) <= len(V):
-        known.append(convex.matrix)
+    known += [convex.matrix] if LOW * len(convex.matrix) <= len(V) else []
     given = [T for T in map(_beyond, known) if len(T) <= WIDEST]
-    starting = [*_random_starts(len(V), seed), *given]
+    sizes = (min(MOST, max(1, round(len(V) / share))) for share in SHARES)
+    starting = [*map(np.random.default_rng(seed).random, ((p, len(V)) for p in sizes)), *given]
     first = [_descended(T, V, steps // TRIAL) for T in starting if not deadline().over]
     first.sort(key=lambda T: _value(np.abs(T), _signs(T), V)[0])
     found = [_queries(_descended(T, V, steps)) for T in first[:LEFT]]
-    best = min((_normalised(A) for A in [np.eye(len(V)), *found, *known]), key=lambda A: residual_trace(A, V))
+    scaled = (A / np.abs(A).sum(axis=0).max() for A in [np.eye(len(V)), *found, *known])
+    best = min(scaled, key=lambda A: residual_trace(A, V))
     return QueryStrategy(best, residual_trace(best, V), convex.lower_bound)
-
-
-def _random_starts(n: int, seed: int) -> Iterator[np.ndarray]:
-    rng = np.random.default_rng(seed)
-    for share in SHARES:
-        yield rng.random((min(MOST, max(1, round(n / share))), n))
 
 
 def _checked(start: ArrayLike, n: int) -> np.ndarray:
@@ -239,10 +233,6 @@ def _beyond(A: np.ndarray) -> np.ndarray:
 def _queries(T: np.ndarray) -> np.ndarray:
     """Return [I; T] D, D = diag(1 + |T|^T 1)^-1."""
     return np.vstack([np.eye(T.shape[1]), T]) / (1 + np.abs(T).sum(axis=0))
-
-
-def _normalised(A: np.ndarray) -> np.ndarray:
-    return A / np.abs(A).sum(axis=0).max()
 
 
 def _descended(T: np.ndarray, V: np.ndarray, steps: int) -> np.ndarray:

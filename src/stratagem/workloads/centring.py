@@ -163,7 +163,7 @@ def _root(workload: Workload, prior: Array | None) -> Array:
             size = int(_magnitude(abs(weight) * math.sqrt(part.frobenius_squared / part.queries)))
             grams[size] = grams.get(size, 0.0) + weight**2 * part.gram()
             continue
-        rows = weight * _rows(part, prior)
+        rows = weight * centred_rows(_rows(part), prior)
         sizes = _magnitude(np.linalg.norm(rows, axis=1))
         for size in np.unique(sizes[rows.any(axis=1)]).tolist():
             alike = rows[sizes == size]
@@ -189,13 +189,12 @@ def _magnitude(size: Any) -> Any:
     return np.floor(np.log10(np.maximum(size, np.finfo(float).tiny)) / DECADES).astype(int)
 
 
-def _rows(part: Workload, prior: Array | None) -> Array:
-    """Return the queries of a part (p x n), or as many of the same V, less their means."""
+def _rows(part: Workload) -> Array:
+    """Return the queries of a part (p x n), or as many of the same V."""
     if isinstance(part, Explicit):
-        return centred_rows(part.rows, prior)
+        return part.rows
     assert isinstance(part, Product)
-    rows = reduce(np.kron, [_fewer(_columns(one)) for one in part.factors]).T
-    return centred_rows(np.asarray(rows, dtype=float), prior)
+    return np.asarray(reduce(np.kron, [_fewer(_columns(one)) for one in part.factors]).T, dtype=float)
 
 
 def _columns(workload: Workload) -> Array:

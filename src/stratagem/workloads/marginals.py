@@ -112,15 +112,17 @@ class Marginals(Workload):
         start = 0
         for k in self.orders:
             for chosen in combinations(range(len(self.domain.sizes)), k):
-                part = self.domain.part(chosen or (0,))
-                table = Identity(part) if chosen else Total(part)
-                yield Margin(chosen or (0,), table, slice(start, start + table.queries))
+                attributes, table = self._table(chosen)
+                yield Margin(attributes, table, slice(start, start + table.queries))
                 start += table.queries
 
     def kinds(self, group: Sequence[int]) -> Iterator[tuple[tuple[int, ...], Workload]]:
-        for chosen in first_sets(self.domain.sizes, group, self.orders):
-            part = self.domain.part(chosen or (0,))
-            yield chosen or (0,), Identity(part) if chosen else Total(part)
+        yield from map(self._table, first_sets(self.domain.sizes, group, self.orders))
+
+    def _table(self, chosen: tuple[int, ...]) -> tuple[tuple[int, ...], Workload]:
+        """Return the attributes and the queries of a table, of none the total of the first."""
+        part = self.domain.part(chosen or (0,))
+        return chosen or (0,), Identity(part) if chosen else Total(part)
 
     def _gram(self) -> Array:
         return translates(self.gram_row(), self.domain.sizes)
@@ -261,14 +263,21 @@ class Parity(Workload):
         sets = [chosen for chosen in sets if all(sizes[i] > 1 for i in chosen)]
         stops = np.cumsum([math.prod(sizes[i] - 1 for i in chosen) for chosen in sets])
         for chosen, places in zip(sets, np.split(self._ranks(sets), stops[:-1]), strict=True):
-            part = self.domain.part(chosen or (0,))
-            yield Margin(chosen or (0,), _touching_all(part) if chosen else Total(part), places)
+            yield Margin(*self._touching(chosen), places)
 
     def kinds(self, group: Sequence[int]) -> Iterator[tuple[tuple[int, ...], Workload]]:
         for chosen in first_sets(self.domain.sizes, group, range(self.order + 1)):
             if all(self.domain.sizes[i] > 1 for i in chosen):
-                part = self.domain.part(chosen or (0,))
-                yield chosen or (0,), _touching_all(part) if chosen else Total(part)
+                yield self._touching(chosen)
+
+    def _touching(self, chosen: tuple[int, ...]) -> tuple[tuple[int, ...], Workload]:
+        """Return the real characters that are trivial on none of some attributes, with these; of none the total."""
+        part = self.domain.part(chosen or (0,))
+        if not chosen:
+            return (0,), Total(part)
+        sizes = zip(part.names, part.sizes, strict=True)
+        rows = [Explicit.of(fourier_transform(np.eye(a))[1:], Domain.of({name: a})) for name, a in sizes]
+        return chosen, rows[0] if len(rows) == 1 else Product(tuple(rows))
 
     def _ranks(self, sets: list[tuple[int, ...]]) -> np.ndarray:
         """Return the numbers (p,) of all characters, listed set by set.
@@ -320,10 +329,3 @@ class Parity(Workload):
         for touched in axis_vectors([np.arange(a) > 0 for a in self.domain.sizes]):
             weight += touched
         return weight.reshape(-1) <= self.order
-
-
-def _touching_all(domain: Domain) -> Workload:
-    """Return the real characters that are trivial on none of the attributes."""
-    parts = zip(domain.names, domain.sizes, strict=True)
-    rows = [Explicit.of(fourier_transform(np.eye(a))[1:], Domain.of({name: a})) for name, a in parts]
-    return rows[0] if len(rows) == 1 else Product(tuple(rows))

@@ -6,6 +6,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import final
 
 import numpy as np
@@ -62,17 +63,13 @@ class Prefix(Workload):
 
     @property
     def structure(self) -> Structure:
-        return Structure(
-            translation_spectrum=self._averaged, closed_norms=lambda: prefix_norms(self.domain.size)
-        )
+        norms = partial(prefix_norms, self.domain.size)
+        return Structure(translation_spectrum=lambda: averaged(self.diagonals()), closed_norms=norms)
 
     def diagonals(self) -> Array:
         """Return the sums of V[u, u + k] over u, (n - k) (n - k + 1) / 2 for k = 0, ..., n - 1."""
         left = self.domain.size - np.arange(self.domain.size, dtype=np.float64)
         return left * (left + 1) / 2
-
-    def _averaged(self) -> Array:
-        return averaged(self.diagonals())
 
     def _gram(self) -> Array:
         left = float(self.domain.size) - np.arange(self.domain.size)
@@ -137,7 +134,7 @@ class AllRange(Workload):
 
     @property
     def structure(self) -> Structure:
-        return Structure(translation_spectrum=self._averaged, closed_norms=self._norms)
+        return Structure(translation_spectrum=lambda: averaged(self.diagonals()), closed_norms=self._norms)
 
     def _norms(self) -> Norms | None:
         n = self.domain.size
@@ -151,9 +148,6 @@ class AllRange(Workload):
         ranges = np.where(length <= self.width, self.domain.size + 1.0 - length, 0.0)
         longer = np.cumsum(ranges[::-1])[::-1]
         return np.cumsum(longer[::-1])[::-1]
-
-    def _averaged(self) -> Array:
-        return averaged(self.diagonals())
 
     def _gram(self) -> Array:
         n = self.domain.size
