@@ -105,7 +105,7 @@ class BestLinear(LeastVariance, Estimator):
 
     def check(self, workload: Workload) -> None:
         check_domain(workload, self.strategy.domain_size)
-        if self.null.shape[1]:
+        if self.inverse.null.shape[1] > 1:  # the prior alone is in it where all is answered
             check_support(workload, self.inverse.null, self.prior)
 
     def accuracy(self, workload: Workload) -> Accuracy:

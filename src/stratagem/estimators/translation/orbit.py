@@ -56,7 +56,7 @@ class ShortWindow(LeastVariance):
     def check(self, workload: Workload) -> None:
         if workload.domain.sizes != self.strategy.sizes:
             check_sizes(workload, self.sizes)
-        if self.null.shape[1]:
+        if self.inverse.null.shape[1] > 1:  # the prior alone is in it where all is answered
             check_support(workload, self.inverse.null)
 
     def accuracy(self, workload: Workload) -> Accuracy:
