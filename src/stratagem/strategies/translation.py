@@ -147,7 +147,7 @@ class TranslationStrategy(Randomiser):
 
     @final
     def histogram(self, x: np.ndarray, rng: np.random.Generator) -> Counts:
-        """Draw the counts of outputs when x[u] users have type u, of a domain that can be counted."""
+        """Draw the counts of outputs (m,) when x[u] users (n,) have type u, of a domain that can be counted."""
         values = np.repeat(np.arange(self.domain_size), check_counts(x, self.domain_size))
         return counted(self.randomise(values, rng), self.outputs)
 
