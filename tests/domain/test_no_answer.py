@@ -10,7 +10,7 @@ from stratagem.domain import Attribute, Bins, Codes, Domain, Labels
 from stratagem.domain.attribute import values_of
 from stratagem.domain.columns import read
 from stratagem.domain.policy import Policy
-from stratagem.estimation.gap import gaps
+from stratagem.estimation.answer import gaps
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.report.verdict import values_text
 from stratagem.workloads.serial import from_data, over, to_data

@@ -10,9 +10,15 @@ from test_simulation import delays
 
 import stratagem as st
 from evidences import draw
-from stratagem.estimation.likelihood import GAP, likelihood_slope, most_likely
 from stratagem.estimation.postprocessing import CLOSE, METHODS
-from stratagem.estimation.working_set import duality_gap, minimise_quadratic, nearest_on_simplex
+from stratagem.estimation.working_set import (
+    GAP,
+    duality_gap,
+    likelihood_slope,
+    minimise_quadratic,
+    most_likely,
+    nearest_on_simplex,
+)
 from stratagem.estimators import estimator
 from stratagem.estimators.dense import quadratic_forms
 from tables import WORKLOADS

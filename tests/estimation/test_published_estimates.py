@@ -6,7 +6,7 @@ from scipy.stats import binom
 
 import stratagem as st
 from stratagem.estimators import estimator
-from stratagem.published.unary_encoding import optimised_unary_encoding
+from stratagem.published.oracle import optimised_unary_encoding
 from stratagem.strategies.stratified_protocol import Partition, StratifiedProtocol
 
 N = 8

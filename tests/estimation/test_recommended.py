@@ -8,8 +8,8 @@ from test_simulation import delays
 
 import stratagem as st
 from evidences import draw
-from stratagem.estimation.likelihood import CELLS, UNORDERED
 from stratagem.estimation.postprocessing import CLOSE, METHODS, RECOMMENDED
+from stratagem.estimation.working_set import CELLS, UNORDERED
 from stratagem.math.counts import SparseCounts
 
 N, REPETITIONS = 64, 60

@@ -9,7 +9,7 @@ from evidences import by_tables
 from stratagem.estimators import estimator
 from stratagem.math.counts import SparseCounts
 from stratagem.math.privacy import ratio
-from stratagem.workloads.selection import Selection
+from stratagem.workloads.selection import SomeQueries
 from translations import MIXED, TABLE, pattern
 
 
@@ -70,7 +70,7 @@ def test_some_queries_have_the_variances_that_they_have_among_all(name):
     strategy = STRATEGIES[name]
     for workload in asked(strategy):
         places = np.arange(0, workload.queries, 3)
-        some = Selection(workload, places)
+        some = SomeQueries(workload, places)
         if isinstance(
             strategy, st.strategies.JuntaStrategy
         ):  # of a cycle some queries have no transform: refused

@@ -7,9 +7,15 @@ import pytest
 
 import stratagem as st
 from stratagem.estimation import working_set
-from stratagem.estimation.likelihood import GAP, likelihood_slope, most_likely
 from stratagem.estimation.postprocessing import largest_entropy
-from stratagem.estimation.working_set import duality_gap, minimise_quadratic, sparse_minimum
+from stratagem.estimation.working_set import (
+    GAP,
+    duality_gap,
+    likelihood_slope,
+    minimise_quadratic,
+    most_likely,
+    sparse_minimum,
+)
 from tables import WORKLOADS
 
 N = 256

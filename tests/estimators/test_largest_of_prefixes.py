@@ -5,11 +5,11 @@ import pytest
 
 import stratagem as st
 from stratagem.estimators import estimator
+from stratagem.estimators.translation.largest import largest_of_kinds
+from stratagem.estimators.translation.line import Window
 from stratagem.estimators.translation.orbit import _levels
-from stratagem.estimators.translation.table import largest_of_kinds
 from stratagem.estimators.translation.transformed import half_eigenvalues, largest_of_prefixes
-from stratagem.estimators.translation.window import Window
-from stratagem.workloads.selection import Selection
+from stratagem.workloads.selection import SomeQueries
 
 LOOSEST = {0.5: 1.4, 1.0: 1.8, 3.0: 9.0}
 """How many times the largest variance the bound is here, at most, by epsilon."""
@@ -56,5 +56,5 @@ def test_one_cell_of_a_table_stands_for_all(domain):
     written = estimator(strategy.dense()).largest(W)
     assert estimator(strategy).worst(W) == pytest.approx(written.max(), rel=1e-9)
     assert largest_of_kinds(W, strategy) == pytest.approx(written.max(), rel=1e-9)
-    some = Selection(W, np.array([0, W.queries - 1]))
+    some = SomeQueries(W, np.array([0, W.queries - 1]))
     assert estimator(strategy).largest(some) == pytest.approx(written[[0, -1]], rel=1e-9)

@@ -6,8 +6,8 @@ import pytest
 import stratagem as st
 from stratagem.estimators import estimator, evaluate
 from stratagem.estimators.translation import orbit as orbit_accuracy_module
+from stratagem.estimators.translation.line import Window
 from stratagem.estimators.translation.transformed import answer_energies
-from stratagem.estimators.translation.window import Window
 from stratagem.solvers.orbit.target import CycleTarget
 from stratagem.strategies import OrbitStrategy, Pattern
 
@@ -179,5 +179,5 @@ def test_shorter_blocks_of_a_long_window_gain_next_to_nothing(monkeypatch, epsil
         return Window(8192, target.cycles[0], wanted / wanted[1]).variances.sum()
 
     coarse = variance()
-    monkeypatch.setattr("stratagem.estimators.translation.window.FINEST", 60)
+    monkeypatch.setattr("stratagem.estimators.translation.line.FINEST", 60)
     assert 1 <= coarse / variance() <= 1 + 1e-4

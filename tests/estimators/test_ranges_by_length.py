@@ -7,9 +7,9 @@ import pytest
 
 import stratagem as st
 from stratagem.estimators import estimator
-from stratagem.estimators.translation import length
-from stratagem.estimators.translation.table import largest_by_table, largest_of_kinds
-from stratagem.workloads.selection import Ranges, Selection
+from stratagem.estimators.translation import largest
+from stratagem.estimators.translation.largest import largest_by_table, largest_of_kinds
+from stratagem.workloads.selection import Ranges, SomeQueries
 
 CASES = [(n, cycle, epsilon) for n, cycle in ((12, 12), (13, 13), (12, 17)) for epsilon in (0.1, 1.0, 4.0)]
 
@@ -56,7 +56,7 @@ def test_the_largest_variance_of_every_length_is_that_of_its_ranges(n, cycle, ep
 def test_the_bound_is_above_the_largest_variance_but_not_far(n, cycle, epsilon, monkeypatch):
     workload, strategy = st.all_range(n), orbit(n, cycle, epsilon)
     exact = one_by_one(workload, strategy).max(axis=1)
-    monkeypatch.setattr(length, "WORK", 0)
+    monkeypatch.setattr(largest, "WORK", 0)
     bound = largest_by_table(workload, strategy)
     assert (bound >= exact * (1 - 1e-12)).all()
     assert exact.max() <= bound.max() <= 2.3 * exact.max()
@@ -93,7 +93,7 @@ def test_some_queries_are_those_of_the_workload():
     ]
     for workload in every:
         chosen = np.array([*range(0, workload.queries, 3), 0, workload.queries - 1])
-        some, whole = Selection(workload, chosen), workload.matrix()[chosen]
+        some, whole = SomeQueries(workload, chosen), workload.matrix()[chosen]
         np.testing.assert_allclose(some.matrix(), whole)
         np.testing.assert_allclose(some.gram(), whole.T @ whole)
         assert some.frobenius_squared == pytest.approx((whole**2).sum())

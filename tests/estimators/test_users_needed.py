@@ -9,7 +9,7 @@ from test_junta_accuracy import INVARIANT
 
 import stratagem as st
 from stratagem.estimators import Users, ask, comparable, estimator, goal, mean_variance, users_needed
-from stratagem.estimators.translation.table import largest_by_table
+from stratagem.estimators.translation.largest import largest_by_table
 from stratagem.published import BASELINES
 from stratagem.study.least_favourable import fewer_users
 from stratagem.study.summary import bound_sentences

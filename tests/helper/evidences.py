@@ -4,9 +4,9 @@ import numpy as np
 
 from stratagem.estimators import estimator
 from stratagem.estimators.dense import DenseEvidence
-from stratagem.estimators.translation.evidence import TranslationEvidence
-from stratagem.estimators.translation.reports import PlacedReports
+from stratagem.estimators.translation.score import PlacedReports
 from stratagem.estimators.translation.tables import Tables
+from stratagem.estimators.translation.translates import TranslationEvidence
 
 
 def draw(strategy, x, repetitions, seed):

@@ -6,8 +6,8 @@ import numpy as np
 from scipy.stats import chi2, norm
 
 from stratagem.strategies import LinearProtocol, StratifiedProtocol, SubsetSelection, UnaryEncoding
-from stratagem.strategies.bits import all_sets
-from stratagem.strategies.subset_protocol import all_subsets
+from stratagem.strategies.set_protocol import all_subsets
+from stratagem.strategies.two_level import all_sets
 
 FALSE_ALARM = 1e-6
 """Probability with which one statistical check fails although the protocol is right."""

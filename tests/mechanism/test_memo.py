@@ -19,7 +19,7 @@ from mechanisms import mechanism
 from memos import PERMANENT, SMALL, Device, memoised
 from node import base64_text, run
 from stratagem.domain.attribute import value_of
-from stratagem.estimators.averaged import Averaged, lowest
+from stratagem.estimators.best_linear import Averaged
 from stratagem.mechanism.client import Client, checked, fingerprint, load, parse, repeated, samplers
 from stratagem.mechanism.memo import Memo
 from stratagem.mechanism.table import ColumnTable
@@ -297,4 +297,4 @@ def test_translates_are_listed_for_means():
     estimated = found.estimate(np.full(found.outputs, 4), rounds=2)
     assert isinstance(estimated.evidence.estimator, Averaged)
     assert estimated.users == 2 * found.outputs
-    assert lowest(found.strategy).sum() < 1
+    assert found.strategy.lowest.sum() < 1

@@ -9,12 +9,11 @@ import pytest
 import stratagem as st
 from protocols import assert_client, assert_exact, deviation
 from stratagem.estimators import estimator
-from stratagem.published.haar import haar
-from stratagem.published.marginal_encoding import marginal_encoding
+from stratagem.published.fourier import haar
+from stratagem.published.hierarchical import screened_trees, tree_encoding
+from stratagem.published.marginal import marginal_encoding
+from stratagem.published.oracle import symmetric_unary_encoding
 from stratagem.published.partition import ENCODINGS
-from stratagem.published.tree import screen
-from stratagem.published.tree_encoding import tree_encoding
-from stratagem.published.unary_encoding import symmetric_unary_encoding
 
 AVERAGES = {
     (64, 2): (7.2628, 4.4021),
@@ -151,7 +150,7 @@ def test_inprr_has_the_number_of_the_thesis():
 def test_the_screen_knows_encodings(make, epsilon):
     workload = make(27)
     V = workload.gram()
-    for trees in screen(V, epsilon, 99, ENCODINGS):
+    for trees in screened_trees(V, epsilon, 99, ENCODINGS):
         for tree in trees:
             if tree.branching in (3, 9):
                 protocol = tree_encoding(27, epsilon, tree.branching, tree.oracle, tree.shares)

@@ -9,9 +9,7 @@ from scipy.linalg import hadamard
 import stratagem as st
 from published import ratio_squared, variances
 from stratagem.estimators import estimator, evaluate
-from stratagem.published.fourier import fourier
-from stratagem.published.haar import haar, level_of
-from stratagem.published.table import codes, energies, positive, touching
+from stratagem.published.fourier import codes, energies, fourier, haar, level_of, positive, touching
 from tables import WORKLOADS, assert_private
 
 SIZES = [(2, 2, 2), (3, 4), (5,), (2, 1, 3)]

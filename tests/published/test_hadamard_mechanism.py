@@ -9,7 +9,7 @@ from scipy.linalg import hadamard
 import stratagem as st
 from published import expectation, variance
 from stratagem.estimators import estimator
-from stratagem.published.hadamard_mechanism import HADAMARD_MECHANISM, hadamard_mechanism
+from stratagem.published.hadamard import HADAMARD_MECHANISM, hadamard_mechanism
 from tables import assert_private, setting
 
 CASES = [

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from stratagem.published.decoding import TOLERANCE, decode
-from stratagem.published.independent import independent_response
+from stratagem.published.randomised_response import TOLERANCE, decode, independent_response
 from tables import assert_private
 
 

@@ -11,9 +11,8 @@ from published import ratio_squared, variances
 from stratagem.estimators import estimator, evaluate
 from stratagem.math.block_design import covering_tables
 from stratagem.published.baseline import Setting
-from stratagem.published.fourier import fourier
+from stratagem.published.fourier import fourier, positive, table_cells, touching
 from stratagem.published.marginal import marginal_hadamard, marginal_response
-from stratagem.published.table import positive, table_cells, touching
 from tables import assert_private
 
 THESIS = math.log(3), 8, 2

@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from stratagem.published.least_l1 import least_l1
-from stratagem.published.least_l2 import least_l2, residual_trace
+from stratagem.published.query_strategy import least_l1, least_l2, residual_trace
 from tables import WORKLOADS
 
 RANDOM = np.random.default_rng(5)

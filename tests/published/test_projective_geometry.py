@@ -9,13 +9,13 @@ import stratagem as st
 from published import expectation, pure_variance, variance
 from stratagem.estimators import estimator
 from stratagem.math.privacy import ratio
-from stratagem.published.projective_geometry import (
+from stratagem.published.design import (
     PROJECTIVE_GEOMETRY,
     histogram_variance,
     orders,
     projective_geometry_response,
+    subset_design,
 )
-from stratagem.published.subset_design import subset_design
 from tables import assert_private
 
 CASES = [

@@ -12,7 +12,7 @@ from stratagem.bounds.formulas import pattern_information, pattern_size
 from stratagem.estimators import estimator
 from stratagem.math.linalg import centre
 from stratagem.math.privacy import ratio
-from stratagem.published.subset_design import (
+from stratagem.published.design import (
     SUBSET_DESIGN,
     best_sizes,
     subset_design,

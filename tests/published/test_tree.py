@@ -1,4 +1,4 @@
-"""The screen for trees: its estimates, its weights and what it leaves out."""
+"""The screened_trees for trees: its estimates, its weights and what it leaves out."""
 
 import math
 
@@ -7,8 +7,8 @@ import pytest
 
 import stratagem as st
 from stratagem.estimators import estimator
-from stratagem.published.partition import ORACLES, partition_strategy, strength
-from stratagem.published.tree import level_energies, level_widths, screen
+from stratagem.published.hierarchical import level_energies, level_widths, screened_trees
+from stratagem.published.partition import ORACLES, partition_strategy
 from tables import WORKLOADS
 
 THESIS = {
@@ -53,7 +53,7 @@ def test_energies_are_traces_on_the_levels(n, branching):
 def test_strength_is_the_mean_eigenvalue(oracle, k, epsilon):
     strategy = ORACLES[oracle](k, epsilon)
     M = strategy.centred_information()
-    assert strength(strategy) == pytest.approx(np.trace(M) / (k - 1), rel=1e-9)
+    assert strategy.strength == pytest.approx(np.trace(M) / (k - 1), rel=1e-9)
 
 
 @pytest.mark.parametrize("name", ["prefix", "all-range", "histogram"])
@@ -61,7 +61,12 @@ def test_strength_is_the_mean_eigenvalue(oracle, k, epsilon):
 def test_estimates_are_exact_for_full_nodes_and_symmetric_oracles(name, epsilon):
     n, workload = 16, WORKLOADS[name](16)
     V = workload.gram()
-    exact = [tree for trees in screen(V, epsilon, 99, ORACLES) for tree in trees if tree.branching in (2, 4)]
+    exact = [
+        tree
+        for trees in screened_trees(V, epsilon, 99, ORACLES)
+        for tree in trees
+        if tree.branching in (2, 4)
+    ]
     exact = [tree for tree in exact if tree.oracle != "hadamard"]
     assert len(exact) >= 8
     for tree in exact:
@@ -77,8 +82,8 @@ def test_the_screen_loses_little(name, epsilon, n):
     """The best of two candidates is within 1 % of the best of all trees, equal and optimised weights alike."""
     workload = {"prefix": st.prefix, "all-range": st.all_range, "histogram": st.histogram}[name](n)
     for kept, every in zip(
-        screen(workload.gram(), epsilon, 2, ORACLES),
-        screen(workload.gram(), epsilon, 999, ORACLES),
+        screened_trees(workload.gram(), epsilon, 2, ORACLES),
+        screened_trees(workload.gram(), epsilon, 999, ORACLES),
         strict=True,
     ):
         best = min(estimator(built(n, epsilon, tree)).objective(workload) for tree in every)
@@ -89,7 +94,7 @@ def test_the_screen_loses_little(name, epsilon, n):
 @pytest.mark.parametrize("n", [16, 27])
 def test_optimised_weights_cannot_be_moved(n, epsilon):
     workload = st.prefix(n)
-    tree = screen(workload.gram(), epsilon, 1, ORACLES)[1][0]
+    tree = screened_trees(workload.gram(), epsilon, 1, ORACLES)[1][0]
     value, rng = estimator(built(n, epsilon, tree)).objective(workload), np.random.default_rng(0)
     for _ in range(10):
         moved = tree.shares * np.exp(0.3 * rng.normal(size=len(tree.shares)))
@@ -100,5 +105,5 @@ def test_optimised_weights_cannot_be_moved(n, epsilon):
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_small_domains_and_a_total_have_trees(n):
     for workload in (st.histogram(n), st.total(n)):
-        for trees in screen(workload.gram(), 1.0, 2, ORACLES):
+        for trees in screened_trees(workload.gram(), 1.0, 2, ORACLES):
             assert all(np.isclose(tree.shares.sum(), 1) for tree in trees)

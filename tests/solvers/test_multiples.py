@@ -8,7 +8,7 @@ from evidences import by_tables
 from mechanisms import some
 from stratagem.estimation.estimation import estimate
 from stratagem.estimators import estimator, evaluate
-from stratagem.estimators.translation import evidence, reports
+from stratagem.estimators.translation import score, translates
 from stratagem.math.counts import counted
 from stratagem.math.galois import powers
 from stratagem.mechanism.mechanism import Mechanism, load_mechanism
@@ -92,11 +92,11 @@ def test_several_sets_estimate_as_the_transforms_do(n, epsilon, monkeypatch):
     listed = by_tables(followed, counts)
     answers, variances = listed.answers(W), listed.variances(W)
     assert listed._even is not None
-    monkeypatch.setattr(reports, "LISTED", 0)
+    monkeypatch.setattr(score, "LISTED", 0)
     convolved = by_tables(followed, counts)
     np.testing.assert_allclose(convolved.answers(W), answers, atol=1e-8)
     np.testing.assert_allclose(convolved.variances(W), variances, rtol=1e-9)
-    monkeypatch.setattr(evidence, "even_scores", lambda strategy: None)
+    monkeypatch.setattr(translates, "even_scores", lambda strategy: None)
     general = by_tables(followed, counts)
     np.testing.assert_allclose(general.answers(W), answers, rtol=1e-6, atol=1e-5)
     np.testing.assert_allclose(general.variances(W), variances, rtol=1e-6)
@@ -118,12 +118,12 @@ def test_a_user_is_held_by_as_many_multiples_as_the_set_has_cells():
 @pytest.mark.parametrize("listed", [0, 10**9])
 def test_scores_of_two_values_are_those_of_the_transforms(listed, monkeypatch):
     """Cells of all reports listed, or convolved by multiple; both against the estimator of any patterns."""
-    monkeypatch.setattr(reports, "LISTED", listed)
+    monkeypatch.setattr(score, "LISTED", listed)
     strategy, W = flat_orbit((1100,), np.e), st.histogram(1100)
     users = np.random.default_rng(1).integers(0, 1100, 3000)
     counts = counted(strategy.randomise(users, np.random.default_rng(2)), strategy.outputs)
     even = by_tables(strategy, counts)
-    monkeypatch.setattr(evidence, "even_scores", lambda strategy: None)
+    monkeypatch.setattr(translates, "even_scores", lambda strategy: None)
     general = by_tables(strategy, counts)
     np.testing.assert_allclose(even.answers(W), general.answers(W), atol=1e-8)
     np.testing.assert_allclose(even.variances(W), general.variances(W), rtol=1e-9)

@@ -18,7 +18,7 @@ from stratagem.published import (
     summed_histogram_encoding,
 )
 from stratagem.published.hierarchical import level_widths
-from stratagem.published.least_l1 import least_l1
+from stratagem.published.query_strategy import least_l1
 from stratagem.strategies import AdditiveNoise, Laplace, Normal, Spherical
 
 PAIRS = np.array([[1.0, 1, 0, 0, 0], [0, 0, 1, 1, 0], [0, 0, 0, 0, 2]])

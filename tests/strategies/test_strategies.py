@@ -9,7 +9,7 @@ from scipy.stats import chi2
 
 import stratagem as st
 from stratagem.estimators import estimator
-from stratagem.published.tree import level_widths
+from stratagem.published.hierarchical import level_widths
 from tables import FINITE, assert_private, finite
 
 EPSILONS = (0.01, 0.5, 1.0, 4.0, 12.0)

@@ -16,9 +16,9 @@ from stratagem.published import (
     symmetric_unary_encoding,
     thresholded_histogram_encoding,
 )
-from stratagem.published.histogram_encoding import best_threshold
+from stratagem.published.oracle import best_threshold
 from stratagem.strategies import LocalHashing, SubsetSelection, UnaryEncoding
-from stratagem.strategies.bits import bernoulli
+from stratagem.strategies.two_level import bernoulli
 
 BUDGETS = [1e-6, 0.1, 1.0, 3.0, 20.0, 40.0, 300.0]
 UNARY = {

@@ -6,8 +6,15 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from stratagem.workloads.centring import by_rows, differences, levelled, outweighed, root, total_term
-from stratagem.workloads.dependence import SHORTEST, first_dependent
+from stratagem.workloads.centring import (
+    SHORTEST,
+    differences,
+    first_dependent,
+    levelled,
+    outweighed,
+    root,
+    total_term,
+)
 from stratagem.workloads.merged import merged
 
 CASES = {
@@ -86,8 +93,8 @@ def test_levelled_queries_have_the_same_variances(name):
 
 def test_queries_without_rows_stay_as_they_are():
     for workload in CASES.values():
-        assert by_rows(workload) or levelled(workload) is workload
-        assert by_rows(workload) or outweighed(workload) is None
+        assert workload.by_rows or levelled(workload) is workload
+        assert workload.by_rows or outweighed(workload) is None
 
 
 @pytest.mark.parametrize(

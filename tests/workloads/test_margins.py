@@ -5,7 +5,7 @@ import pytest
 
 import stratagem as st
 from stratagem.workloads import Workload
-from stratagem.workloads.selection import Cells, Selection
+from stratagem.workloads.selection import Cells, SomeQueries
 
 MIXED = {"a": 2, "b": 3, "c": 4, "d": 1, "e": 2}
 AGES = {"age": 6}
@@ -50,7 +50,7 @@ def test_margins_answer_every_query_once(workload):
 @pytest.mark.parametrize("workload", WORKLOADS.values(), ids=WORKLOADS)
 def test_some_queries_are_answered_and_described_as_all_are(workload):
     x, chosen = np.random.default_rng(1).normal(size=workload.domain_size), np.arange(workload.queries)[::-2]
-    some, whole = Selection(workload, chosen), workload.answer(x)[chosen]
+    some, whole = SomeQueries(workload, chosen), workload.answer(x)[chosen]
     np.testing.assert_allclose(some.answer(x), whole, atol=1e-12)
     np.testing.assert_allclose(answered_by_margins(some, x), whole, atol=1e-12)
     for margin in some.margins():
@@ -63,7 +63,7 @@ def test_some_queries_are_answered_and_described_as_all_are(workload):
 
 
 def test_some_cells_of_a_large_table_need_no_rows():
-    cells = Selection(st.marginals("1000^3", 2), np.array([0, 1_234_567, 2_999_999] * 100))
+    cells = SomeQueries(st.marginals("1000^3", 2), np.array([0, 1_234_567, 2_999_999] * 100))
     assert {type(margin.workload) for margin in cells.margins()} == {Cells}
 
 

@@ -15,7 +15,7 @@ from stratagem.domain.domain import Domain
 from stratagem.math.transform import fourier_adjoint, fourier_transform
 from stratagem.workloads.merged import Padded
 from stratagem.workloads.product import axis_vectors
-from stratagem.workloads.query import Row, Span, Wave
+from stratagem.workloads.query import MatrixRow, Span, Wave
 from stratagem.workloads.serial import from_data, to_data
 
 
@@ -87,7 +87,7 @@ def row_of(workload, query):
             case Wave(i, number):
                 wave = fourier_transform(np.eye(sizes[i]))[number]
                 row *= axis_vectors([wave if k == i else np.ones(1) for k in range(len(sizes))])[i]
-            case Row(attributes, number):
+            case MatrixRow(attributes, number):
                 own = [size if k in attributes else 1 for k, size in enumerate(sizes)]
                 row *= matrix_in(workload)[number].reshape(own)
     return row.ravel()

@@ -37,7 +37,7 @@ from stratagem.math.privacy import check, check_prior
 from stratagem.workloads import DomainLike
 from stratagem.workloads.centring import outweighed
 from stratagem.workloads.given import WorkloadLike, workload_of
-from stratagem.workloads.ranges import Line, line
+from stratagem.workloads.ranges import PathGram, line
 from stratagem.workloads.spectrum import Spectrum
 from stratagem.workloads.structure import Norms
 from stratagem.workloads.workload import COUNTED
@@ -287,7 +287,7 @@ class _Tightening:
             found = attempted(lambda: sdp(*asked, seconds, case.prior))
             self.bounds = self.bounds.having(*Bound.of(SDP, found))
 
-    def _nonnegative(self, path: Line | None, patterns: np.ndarray | None, seconds: float) -> None:
+    def _nonnegative(self, path: PathGram | None, patterns: np.ndarray | None, seconds: float) -> None:
         """Compute the nonnegative bound by the search that fits the domain; Ctrl-C keeps what it reached."""
         search: Generation | Ascent | RangeSearch
         if path is not None:

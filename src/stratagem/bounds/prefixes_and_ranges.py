@@ -17,7 +17,7 @@ from stratagem.bounds.nonnegative import largest, logarithm, root, spectral
 from stratagem.math.computing import working_in
 from stratagem.math.deadline import within
 from stratagem.math.descent import descend
-from stratagem.workloads.ranges import Line
+from stratagem.workloads.ranges import PathGram
 
 LOW, CELLS = 32, 24
 """Cosines m in which the smooth part of N lies, the constant one included, and cells P on which it is given. At
@@ -44,7 +44,7 @@ class PathProof:
 
         k_b(u) = 1 + 2 sum_(0 < j < m) (1 - j/m) cos(pi j (u + 1/2)/n) cos(pi j y_b)
 
-    is the mean of two Fejer kernels, at u + 1/2 -+ n y_b: so N >= 0. In the cosines of `Line` the first part is
+    is the mean of two Fejer kernels, at u + 1/2 -+ n y_b: so N >= 0. In the cosines of `PathGram` the first part is
     diagonal, the second lies in the first m. G = gamma I - N is thus a block of m - 1 and a diagonal, and V a diagonal
     less a ramp: seen from the low cosines and from those others on which the ramp is zero, F^T G F is a block and a
     diagonal, which loses no more than its largest root to the ramp; eigenvalues seen from a subspace are never larger.
@@ -53,7 +53,7 @@ class PathProof:
     of a user type in patterns of k types is A_k + B_k nu_u: one sort of nu = N 1 finds the worst pattern of every size.
     """
 
-    line: Line
+    line: PathGram
     arrays: Arrays
     epsilon: float
 
@@ -168,7 +168,7 @@ def cosines() -> np.ndarray:
     return math.sqrt(2) * (1 - j / LOW)[:, None] * np.cos(angles)
 
 
-def low_factor(line: Line) -> np.ndarray:
+def low_factor(line: PathGram) -> np.ndarray:
     """Return F with F F^T = P V P on the first cosines, diag(v) - r r^T = diag(v)^(1/2) (I - q q^T) diag(v)^(1/2)."""
     j = np.arange(1, LOW)
     roots = line.roots(j)
@@ -218,7 +218,7 @@ class RangeProblem(NamedTuple):
 class RangeSearch:
     """The search for a proof; `best` is a valid one at any moment."""
 
-    def __init__(self, line: Line, epsilon: float):
+    def __init__(self, line: PathGram, epsilon: float):
         """Start with N near zero, where the proof gives the closed bound."""
         self.terms = _terms(line, epsilon)
         count = int(mirrored().max()) + 1
@@ -256,7 +256,7 @@ class RangeSearch:
         return Arrays(point[:2], point[2 : 2 + s], point[2 + s :][mirrored()])
 
 
-def _terms(line: Line, epsilon: float) -> RangeProblem:
+def _terms(line: PathGram, epsilon: float) -> RangeProblem:
     """Return the numbers of a problem; beyond the low cosines one in 1/OCTAVE of an octave stands for all."""
     n, unit = line.n, float(line.roots(np.ones(1))[0])
     edges = np.unique(np.round(np.geomspace(LOW, n, math.ceil(OCTAVE * math.log2(n / LOW)) + 2)).astype(int))

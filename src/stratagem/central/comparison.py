@@ -25,8 +25,7 @@ from stratagem.math.block_design import covering_tables
 from stratagem.math.linalg import centre
 from stratagem.math.privacy import check_delta
 from stratagem.published.baseline import Setting
-from stratagem.published.least_l1 import least_l1
-from stratagem.published.least_l2 import least_l2
+from stratagem.published.query_strategy import least_l1, least_l2
 from stratagem.workloads import DomainLike, Workload
 from stratagem.workloads.given import WorkloadLike, workload_of
 

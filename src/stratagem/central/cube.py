@@ -13,8 +13,8 @@ from stratagem.central.hierarchy import Tree, check_queries
 from stratagem.math.block_design import covering_tables
 from stratagem.math.number import integer
 from stratagem.published.baseline import NEEDED, Setting
-from stratagem.published.table import table_cells
-from stratagem.published.tree import level_widths
+from stratagem.published.fourier import table_cells
+from stratagem.published.hierarchical import level_widths
 
 Attributes = tuple[int, ...]
 

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.optimize import minimize, root_scalar
 
 from stratagem.math.number import entries, integer
-from stratagem.published.tree import level_widths
+from stratagem.published.hierarchical import level_widths
 from stratagem.workloads.workload import MATRIX_LIMIT
 
 BRANCHINGS = (2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 24, 32, 48, 64)

@@ -91,7 +91,7 @@ def count(
 
 def _read_loss(loss: str) -> str | np.ndarray:
     """Return the name of a loss, or the matrix in the file of that name."""
-    from stratagem.workloads.matrix_file import read_matrix
+    from stratagem.workloads.given import read_matrix
 
     return read_matrix(Path(loss)) if loss.lower().endswith(LOSS_SUFFIXES) else loss
 

@@ -190,7 +190,7 @@ def _check_files(
 ) -> None:
     """Refuse files that could not be written or exist, and people without mbi, before the work."""
     from stratagem.estimation import synthetic as people
-    from stratagem.estimation.answer_file import SUFFIXES
+    from stratagem.estimation.answer import SUFFIXES
 
     check_plot(plot, force=force)
     check_free(out, SUFFIXES, force=force)
@@ -334,7 +334,7 @@ def _row(answer: Answer, users: int | None) -> tuple[str, ...]:
 def _data(
     mechanism: Mechanism, name: str, found: Estimate, answers: list[Answer], quantiles: dict[str, Quantile]
 ) -> dict:
-    from stratagem.estimation.answer_file import answers_data
+    from stratagem.estimation.answer import answers_data
 
     head = {
         "workload": name,

@@ -301,7 +301,7 @@ def read_row(path: Path) -> np.ndarray:
     Raises:
         ValueError: for a file that holds no matrix.
     """
-    from stratagem.workloads.matrix_file import read_matrix
+    from stratagem.workloads.given import read_matrix
 
     numbers = read_matrix(path)
     return numbers.ravel() if numbers.size == max(numbers.shape, default=0) else numbers

@@ -41,11 +41,9 @@ def simulate(
 ) -> None:
     """Run a saved strategy on a file: true and estimated answers, observed against predicted error."""
     from stratagem.domain.columns import read
-    from stratagem.estimation.simulation import simulate as run
     from stratagem.estimation.simulation import simulate_users
     from stratagem.math.number import spread
     from stratagem.mechanism.export.saved import read_saved
-    from stratagem.strategies import TranslationStrategy
     from stratagem.workloads.serial import over
 
     policy = read_policy(data, invalid, missing, clip, decimal, mapping)
@@ -54,11 +52,8 @@ def simulate(
     asked = over(stored.workload, domain.attributes)
     with progress("simulating"):
         users = read(data, domain, read_sources(domain, column), policy)
-        runs = {"repetitions": repetitions, "seed": seed}
-        if isinstance(stored.strategy, TranslationStrategy):
-            result = simulate_users(asked, stored.strategy, users.coordinates, users.counts, **runs)
-        else:
-            result = run(asked, stored.strategy, users.x, **runs, prior=stored.prior)
+        runs = {"repetitions": repetitions, "seed": seed, "prior": stored.prior}
+        result = simulate_users(asked, stored.strategy, users.coordinates, users.counts, **runs)
     shown = spread(len(result.truth), queries)
     if json:
         write_json(_data(stored, users, result, shown))

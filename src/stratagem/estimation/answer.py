@@ -1,14 +1,22 @@
-"""One answer of an estimate, and a quantile, with their intervals and the labels of the data."""
+"""One answer of an estimate, a quantile, and people who gave no answer: intervals and labels of the data, and files."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from stratagem.workloads import Attribute, Bin
+from stratagem.io.npz import write_parquet
+from stratagem.io.table import write_csv, write_json
+from stratagem.io.target import check_target, written_atomically
+from stratagem.math.number import entries
+from stratagem.workloads import Attribute, Bin, Labels, Workload
+from stratagem.workloads.naming import Naming
+from stratagem.workloads.workload import MATRIX_LIMIT
 
 LEAST_CONFIDENCE, LEAST_DOUBT = 1e-6, 1e-12
 """Least distances of a confidence level from 0 and from 1: beyond, quantiles of float64 are 0 or infinite."""
@@ -174,3 +182,112 @@ class Quantile:
             f"{'' if low == high and not isinstance(self.value, Bin) else 'from '}{span}"
             f"{'' if self.answered is None else f'; {answered_words(self.answered)}'}"
         )
+
+
+Details = Mapping[str, Any]
+"""Users, method, bias and confidence of an estimate (see `Estimate.details`)."""
+
+
+def save(
+    path: str | Path, answers: Sequence[Answer], details: Details, naming: Naming, *, overwrite: bool = False
+) -> Path:
+    """Write answers of an estimate; the file appears complete or not at all.
+
+    The .csv and the .parquet have the columns of `Answer`, then `confidence` and `simultaneous`; the .json holds
+    `answers_data`.
+
+    Raises:
+        ValueError: for another suffix, a path that cannot be written, or a file that exists, unless `overwrite`.
+    """
+    target = check_target(path, SUFFIXES, overwrite=overwrite)
+    columns = _columns(answers, details)
+    with written_atomically(target) as file:
+        match target.suffix.lower():
+            case ".json":
+                write_json(file, answers_data(answers, details, naming))
+            case ".csv":
+                write_csv(file, columns, zip(*columns.values(), strict=True))
+            case _:
+                arrays = {name: np.array(values) for name, values in columns.items()}
+                write_parquet(file, arrays | {"label": arrays["label"].astype(object)})
+    return target
+
+
+def answers_data(answers: Sequence[Answer], details: Details, naming: Naming) -> dict[str, Any]:
+    """Return answers of an estimate as JSON values, together with `Estimate.details`.
+
+    Each answer has a key `where`: the condition of its query on each attribute, in the units of the attribute.
+    """
+    return {**details, "answers": [one._asdict() | {"where": naming.where(one.query)} for one in answers]}
+
+
+def _columns(answers: Sequence[Answer], details: Details) -> dict[str, Sequence[Any]]:
+    """Return the columns of a table by name."""
+    columns: dict[str, Sequence[Any]] = dict(zip(Answer._fields, zip(*answers, strict=True), strict=True))
+    return columns | {
+        "confidence": [details["confidence"]] * len(answers),
+        "simultaneous": [details["simultaneous"]] * len(answers),
+    }
+
+
+SUFFIXES = (".csv", ".json", ".parquet")
+
+
+def gaps(attribute: Attribute, *, ordered: bool = False) -> tuple[int, ...]:
+    """Return the cells that shares leave out, or with `ordered` quantiles.
+
+    No answer is one. "Other" has no place in an order, but is an answer like others among labels without one, where
+    it does not also stand for people who gave none.
+    """
+    values = attribute.values
+    plain = not ordered and values.no_answer and isinstance(values, Labels) and not values.ordered
+    return values.outside[-1:] if plain else values.outside
+
+
+def who(attributes: Iterable[Attribute], *, ordered: bool = False) -> str:
+    """Return in words who has none of the values that are left out."""
+    asked = list(attributes)
+    if not any(one.other in gaps(one, ordered=ordered) for one in asked):
+        return ANSWERED
+    return NEITHER if any(one.values.no_answer for one in asked) else VALUED
+
+
+def inside(attribute: Attribute, *, ordered: bool = False) -> np.ndarray:
+    """Return 1 for every value that is not left out (size,)."""
+    return (~np.isin(np.arange(attribute.size), gaps(attribute, ordered=ordered))).astype(float)
+
+
+def check_arranged(attributes: Sequence[Attribute], asked: Workload, made_for: Workload) -> None:
+    """Refuse queries along an order of labels that stand as the alphabet puts them, as where no order was known.
+
+    A mechanism that was made for such queries knows the order. Queries of several attributes are not looked at.
+
+    Raises:
+        ValueError: naming the labels.
+    """
+    if (
+        len(attributes) == 1
+        and asked.in_order
+        and not made_for.in_order
+        and not attributes[0].values.arranged
+    ):
+        raise ValueError(
+            f"the labels of {attributes[0].name} stand in the order of the alphabet ({attributes[0].values!s:.60}), so "
+            "that none is above another and there is no quantile or prefix: ask for histogram, or state the labels "
+            "from first to last where the mechanism is made"
+        )
+
+
+def below(attribute: Attribute, share: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the places (k,) of all values in the order, and for each the query (k, size) that decides a quantile.
+
+    It counts those at or below the value, less the share of all who have one: the smallest value where it is not
+    negative is the quantile among these.
+
+    Raises:
+        ValueError: for more than 2^27 entries.
+    """
+    known = inside(attribute, ordered=True)
+    places = np.flatnonzero(known)
+    entries(len(places) * attribute.size, MATRIX_LIMIT, "the quantile", "ask for a share of all people")
+    return places, np.tri(attribute.size)[places] * known - share * known

@@ -15,18 +15,20 @@ from stratagem.estimation.answer import (
     Answer,
     Quantile,
     at_most_all,
+    below,
+    check_arranged,
+    inside,
     quantile_index,
     quantile_range,
+    save,
     standard_errors_each_side,
+    who,
 )
-from stratagem.estimation.answer_file import save
-from stratagem.estimation.gap import below, check_arranged, inside, who
-from stratagem.estimation.impossibility import Impossible, impossible
+from stratagem.estimation.impossibility import Impossible, cells, extremes, impossible, limits
 from stratagem.estimation.interval import Interval, about_population, around
-from stratagem.estimation.likelihood import EVERY
-from stratagem.estimation.limits import cells, extremes, limits
 from stratagem.estimation.postprocessing import METHODS, Method, answered_by
-from stratagem.estimators.evidence import ROUNDING, About, Evidence
+from stratagem.estimation.working_set import EVERY
+from stratagem.estimators.estimator import ROUNDING, About, Evidence
 from stratagem.io.screen import ROWS, brief, show
 from stratagem.io.table import Table
 from stratagem.math.number import entries, integer, real, spread
@@ -35,7 +37,7 @@ from stratagem.workloads import Attribute, Domain, Workload, along, histogram, p
 from stratagem.workloads.explicit import Explicit
 from stratagem.workloads.given import WorkloadLike, workload_of
 from stratagem.workloads.naming import Naming
-from stratagem.workloads.selection import Selection
+from stratagem.workloads.selection import SomeQueries
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -122,7 +124,7 @@ class Estimate:
 
         Intervals that hold together hold together with those of the others.
         """
-        chosen = Selection(self.workload, np.array(queries, dtype=np.int64))
+        chosen = SomeQueries(self.workload, np.array(queries, dtype=np.int64))
         among = self.among or self.workload.queries
         return replace(self, workload=chosen, base=self.base or self.workload, among=among)
 
@@ -217,14 +219,12 @@ class Estimate:
 
     def _repr_html_(self) -> str:
         """Return the first answers as a table for a notebook."""
-        shown = self.table(range(min(ROWS, self.workload.queries)))
+        shown, many = self.table(range(min(ROWS, self.workload.queries))), self.workload.queries
         rows = [
             (one.label, *(f"{number:,.1f}" for number in (one.answer, one.standard_error, one.low, one.high)))
             for one in shown
         ]
-        caption = (
-            f"{self.users:,} users, {len(shown):,} of {self.workload.queries:,} answers, {self.intervals}"
-        )
+        caption = f"{self.users:,} users, {len(shown):,} of {many:,} answers, {self.intervals}"
         return Table(("query", "answer", "standard error", "low", "high"), rows).html(caption)
 
     def __str__(self) -> str:

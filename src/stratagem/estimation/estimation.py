@@ -6,16 +6,14 @@ from functools import partial
 
 import numpy as np
 
-from stratagem.estimation.answer import check_confidence
+from stratagem.estimation.answer import check_arranged, check_confidence
 from stratagem.estimation.estimate import Estimate
-from stratagem.estimation.gap import check_arranged
-from stratagem.estimation.likelihood import EVERY
 from stratagem.estimation.postprocessing import METHODS, RECOMMENDED, Method, answered_by, named, recommended
 from stratagem.estimation.survey import SurveyEstimate
+from stratagem.estimation.working_set import EVERY
 from stratagem.estimators import Evidence, estimator
-from stratagem.estimators.averaged import Averaged, Rounds
-from stratagem.estimators.best_linear import BestLinear
-from stratagem.estimators.evidence import About
+from stratagem.estimators.best_linear import Averaged, BestLinear, Rounds
+from stratagem.estimators.estimator import About
 from stratagem.estimators.survey import SurveyEvidence
 from stratagem.math.counts import Counts
 from stratagem.strategies import Runnable, SurveyStrategy

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
@@ -52,13 +51,9 @@ class Release:
     def standard_errors(self, *attributes: str) -> np.ndarray:
         """Return the standard errors of the unbiased table of some attributes, in the shape of that table."""
         marginal = self.estimate.marginal(*attributes)
-        sizes = [a for a, name in self._attributes if name in attributes]
-        return marginal.standard_errors.reshape(sizes)
-
-    @cached_property
-    def _attributes(self) -> list[tuple[int, str]]:
         domain = self.estimate.workload.domain
-        return list(zip(domain.sizes, domain.names, strict=True))
+        sizes = [a for a, name in zip(domain.sizes, domain.names, strict=True) if name in attributes]
+        return marginal.standard_errors.reshape(sizes)
 
 
 def release(estimate: Estimate, order: int = 2) -> Release:

@@ -9,18 +9,20 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from stratagem.estimation.likelihood import CELLS, EVERY, UNORDERED, Fit, most_likely
 from stratagem.estimation.marginal_table import ripple
-from stratagem.estimation.working_set import nearest_on_simplex, sparse_minimum
-from stratagem.estimators.best_linear import BestLinear
-from stratagem.estimators.dense import DenseEvidence
-from stratagem.estimators.evidence import ROUNDING, Evidence
+from stratagem.estimation.working_set import (
+    CELLS,
+    EVERY,
+    UNORDERED,
+    Fit,
+    most_likely,
+    nearest_on_simplex,
+    sparse_minimum,
+)
+from stratagem.estimators.estimator import ROUNDING, Evidence
 from stratagem.io.toml import nearest
 from stratagem.math.linalg import factor, pseudo_inverse
 from stratagem.workloads import Workload, histogram
-from stratagem.workloads.combined import unweighted
-from stratagem.workloads.merged import unpadded
-from stratagem.workloads.ranges import AllRange, Prefix
 
 MAX_STEPS = 200
 """Newton steps at most; some tens suffice."""
@@ -132,8 +134,8 @@ def answered_by(base: Workload, asked: Workload) -> bool:
     """
     if base.domain.sizes != asked.domain.sizes:
         return False
-    inner = (unpadded(unweighted(margin.workload)[1]) for margin in asked.margins())
-    if UNORDERED.holds(base) and any(isinstance(one, Prefix | AllRange) for one in inner):
+    inner = (margin.workload.unweighted[1].unpadded for margin in asked.margins())
+    if UNORDERED.holds(base) and any(one.in_order and one.range_lengths is not None for one in inner):
         return False
     known = np.column_stack([factor(base.gram()), np.ones(base.domain_size)])
     z = np.random.default_rng(0).standard_normal(base.domain_size)
@@ -159,7 +161,7 @@ def recommended(evidence: Evidence) -> Method:
     That is wnnls: it projects the answers onto those of data vectors, a convex set that holds the true ones. On
     domains with too many cells for it answers stay unbiased.
     """
-    return METHODS["wnnls" if isinstance(evidence, DenseEvidence) else "unbiased"]
+    return METHODS["wnnls" if evidence.by_cell else "unbiased"]
 
 
 def _unbiased(evidence: Evidence, workload: Workload) -> None:
@@ -203,13 +205,13 @@ def _wnnls(evidence: Evidence, workload: Workload) -> np.ndarray:
     ||W (x - x*)||^2 <= 2 (f(x) - f(x*)) for f = ||W (x - x_hat)||^2 / 2, and the duality gap bounds that;
     from some 10^11 users double precision allows 1e-2.
     """
-    dense = _dense(evidence, "wnnls")
-    N, V = dense.users, workload.gram()
-    gap = 0.5 * _tolerance(dense, workload) ** 2
-    return N * sparse_minimum(V, dense.data / N, np.zeros(len(V)), gap)
+    _check_cells(evidence, "wnnls")
+    N, V = evidence.users, workload.gram()
+    gap = 0.5 * _tolerance(evidence, workload) ** 2
+    return N * sparse_minimum(V, evidence.data / N, np.zeros(len(V)), gap)
 
 
-def _tolerance(evidence: DenseEvidence, workload: Workload) -> float:
+def _tolerance(evidence: Evidence, workload: Workload) -> float:
     """Return 1e-4 of the root of the answers' total variance, at least what rounding takes, as a share of N."""
     N = evidence.users
     least = ROUNDING * N * workload.frobenius_squared
@@ -223,11 +225,11 @@ def _maximum_entropy(evidence: Evidence, workload: Workload) -> np.ndarray:
     no query combines are independent. Its answers are within 1e-4 of the root of their total variance of those of
     wnnls. Where the answers determine every cell it is wnnls.
     """
-    dense = _dense(evidence, "maximum-entropy")
-    nearest, N, A = _wnnls(dense, workload), dense.users, _independent(workload)
+    _check_cells(evidence, "maximum-entropy")
+    nearest, N, A = _wnnls(evidence, workload), evidence.users, _independent(workload)
     if len(A) == len(nearest):
         return nearest
-    return N * largest_entropy(A, nearest / N, _tolerance(dense, workload))
+    return N * largest_entropy(A, nearest / N, _tolerance(evidence, workload))
 
 
 def _independent(workload: Workload) -> np.ndarray:
@@ -250,20 +252,19 @@ def _ripple(evidence: Evidence, workload: Workload) -> np.ndarray:
 
 def _ibu(evidence: Evidence, workload: Workload) -> np.ndarray:
     """Return the most likely data vector, the limit of iterative Bayesian updates."""
-    if not (isinstance(evidence, DenseEvidence) and isinstance(evidence.estimator, BestLinear)):
+    if evidence.listed is None:
         raise ValueError(
             "ibu was asked for, but needs counts of every output, and this protocol has too many: use wnnls"
         )
-    return evidence.users * most_likely(evidence.estimator.strategy, evidence.counts)
+    return evidence.users * most_likely(*evidence.listed)
 
 
-def _dense(evidence: Evidence, name: str) -> DenseEvidence:
-    if not isinstance(evidence, DenseEvidence):
+def _check_cells(evidence: Evidence, name: str) -> None:
+    if not evidence.by_cell:
         raise ValueError(
             f"{name} was asked for, but needs the covariance of all cells, and this domain has too many: use norm-sub, "
             "or consistent tables of a few attributes"
         )
-    return evidence
 
 
 CONSISTENCY = "@wang2020locally"

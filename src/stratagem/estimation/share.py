@@ -9,9 +9,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stratagem.estimation.answer import Answer, answered_words, at_most_all, standard_errors_each_side
+from stratagem.estimation.answer import (
+    Answer,
+    answered_words,
+    at_most_all,
+    inside,
+    standard_errors_each_side,
+    who,
+)
 from stratagem.estimation.estimate import Estimate
-from stratagem.estimation.gap import inside, who
 from stratagem.estimation.interval import of_ratios
 from stratagem.estimators.accuracy import UnsupportedWorkloadError
 from stratagem.math.number import entries

@@ -5,19 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from stratagem.estimators import Estimator, estimator, evaluate
-from stratagem.estimators.support import check_sizes
+from stratagem.estimators.accuracy import check_sizes
 from stratagem.io.screen import brief, show
 from stratagem.math.counts import Counts, counted
-from stratagem.math.number import entries, user_counts
+from stratagem.math.number import entries, integer, user_counts
 from stratagem.math.on_demand import WHOLE
-from stratagem.strategies import Strategy, TranslationStrategy
+from stratagem.strategies import Runnable, TranslationStrategy
 from stratagem.workloads import DomainLike, Workload
 from stratagem.workloads.given import WorkloadLike, workload_of
 from stratagem.workloads.naming import Naming
@@ -103,7 +102,7 @@ class Simulation:
 
 def simulate(
     workload: WorkloadLike,
-    strategy: Strategy | TranslationStrategy,
+    strategy: Runnable,
     x: np.ndarray,
     *,
     domain: DomainLike | None = None,
@@ -127,29 +126,12 @@ def simulate(
         True
     """
     workload = workload_of(workload, domain, lambda: strategy.domain_size)
-    x = _check(repetitions, seed, x, workload.domain_size)
-    if isinstance(strategy, TranslationStrategy):
-        if prior is not None:
-            raise ValueError(
-                "a prior was given for a strategy of translates, whose estimates treat all user types alike: leave the "
-                "prior out, or simulate strategy.dense()"
-            )
-        check_sizes(workload, strategy.sizes)
-        cells, runs = np.flatnonzero(x), {"repetitions": repetitions, "seed": seed}
-        users = x[cells].astype(np.int64)
-        return simulate_users(workload, strategy, strategy.coordinates(cells), users, **runs)
-    scores = estimator(strategy, prior)
-    predicted = scores.accuracy(workload).total_variance(x)
-    feasible = workload.queries * workload.domain_size <= PER_QUERY_LIMIT
-    return _repeated(
-        scores,
-        (strategy.histogram(x, np.random.default_rng([seed, r])) for r in range(repetitions)),
-        naming=Naming.of(workload),
-        users=int(x.sum()),
-        truth=workload.answer(x),
-        standard_errors=np.sqrt(scores.variances(workload, x)) if feasible else None,
-        predicted=predicted if predicted > ROUNDING * float(np.diag(workload.gram()) @ x) else 0.0,
-    )
+    check_runs(repetitions, seed)
+    x = user_counts(x, workload.domain_size)
+    cells = np.flatnonzero(x)
+    values = np.stack(np.unravel_index(cells, workload.domain.sizes), axis=1)
+    runs = {"repetitions": repetitions, "seed": seed, "prior": prior}
+    return simulate_users(workload, strategy, values, x[cells], **runs)
 
 
 def _repeated(scores: Estimator, drawn: Iterator[Counts], **known: Any) -> Simulation:
@@ -169,61 +151,76 @@ def _repeated(scores: Estimator, drawn: Iterator[Counts], **known: Any) -> Simul
 
 def check_runs(repetitions: int, seed: int) -> None:
     """Refuse repetitions and seeds that are no whole numbers or too small."""
-    for name, value in (("repetitions", repetitions), ("seed", seed)):
-        if not isinstance(value, Integral) or isinstance(value, bool):
-            raise ValueError(f"{name} is {value!r}, but must be a whole number: give one, for example 100")
-    if repetitions < 2:
-        raise ValueError(
-            f"{repetitions} repetitions were given, but their spread needs at least 2: give more"
-        )
-    if seed < 0:
-        raise ValueError(f"the seed is {seed}, but must not be negative: give 0, 1, 2, ...")
-
-
-def _check(repetitions: int, seed: int, x: np.ndarray, n: int) -> np.ndarray:
-    """Return the data vector as an array, refusing what is no number, no whole number or too large to draw."""
-    check_runs(repetitions, seed)
-    x = user_counts(x, n)
-    if x.sum(dtype=float) > USERS:
-        raise ValueError(
-            f"the data vector counts {x.sum(dtype=float):.3g} users, but at most {USERS:.3g} can be drawn: "
-            "divide the counts"
-        )
-    return x
+    integer(
+        repetitions, "the number of repetitions", 2, WHOLE, "their spread needs at least 2, for example 100"
+    )
+    integer(seed, "the seed", 0, 1 << 64, "it is not negative: give 0, 1, 2, ...")
 
 
 def simulate_users(
     workload: Workload,
-    strategy: TranslationStrategy,
+    strategy: Runnable,
     coordinates: np.ndarray,
     users: np.ndarray,
     *,
     repetitions: int = 100,
     seed: int = 0,
+    prior: np.ndarray | None = None,
 ) -> Simulation:
     """Return the errors of estimates from `repetitions` simulated collections of reports, as `simulate`.
 
-    Args:
-        workload: The queries.
-        strategy: The strategy with which users randomise their types.
-        coordinates: User types (k, d), one value an attribute.
-        users: Number of users of each of these types (k,), whole numbers.
-        repetitions: Number of times that all users report; repetition r depends on (seed, r) alone.
-        seed: Makes the run repeatable.
+    `coordinates` (k, d) are the user types, one value an attribute, `users` (k,) how many users have each of them.
+    Repetition r depends on (seed, r) alone.
     """
     check_runs(repetitions, seed)
+    if not len(users) or users.sum() <= 0:
+        raise ValueError("no users were given to report, but at least one is needed: give data")
+    rngs = (np.random.default_rng([seed, r]) for r in range(repetitions))
+    if (translates := strategy.translated) is not None:
+        if prior is not None:
+            raise ValueError(
+                "a prior was given for a strategy of translates, whose estimates treat all user types alike: leave the "
+                "prior out, or simulate strategy.dense()"
+            )
+        return _one_by_one(workload, translates, coordinates, users, rngs)
+    x = np.zeros(workload.domain_size, dtype=users.dtype)
+    np.add.at(x, np.ravel_multi_index(tuple(coordinates.T), workload.domain.sizes), users)
+    if x.sum(dtype=float) > USERS:
+        raise ValueError(
+            f"the data vector counts {x.sum(dtype=float):.3g} users, but at most {USERS:.3g} can be drawn: "
+            "divide the counts"
+        )
+    scores = estimator(strategy, prior)
+    predicted = scores.accuracy(workload).total_variance(x)
+    feasible = workload.queries * workload.domain_size <= PER_QUERY_LIMIT
+    return _repeated(
+        scores,
+        (strategy.histogram(x, rng) for rng in rngs),
+        naming=Naming.of(workload),
+        users=int(x.sum()),
+        truth=workload.answer(x),
+        standard_errors=np.sqrt(scores.variances(workload, x)) if feasible else None,
+        predicted=predicted if predicted > ROUNDING * float(np.diag(workload.gram()) @ x) else 0.0,
+    )
+
+
+def _one_by_one(
+    workload: Workload,
+    strategy: TranslationStrategy,
+    coordinates: np.ndarray,
+    users: np.ndarray,
+    rngs: Iterator[np.random.Generator],
+) -> Simulation:
+    """Return the errors of estimates from reports that are drawn user by user."""
     check_sizes(workload, strategy.sizes)
     advice = "simulate fewer queries, for example the prefixes in place of all ranges"
     entries(workload.queries, WHOLE, "the errors of all answers", advice)
-    if not len(users) or users.sum() <= 0:
-        raise ValueError("no users were given to report, but at least one is needed: give data")
     if (numbers := float(users.sum()) * len(strategy.sizes)) > ONE_BY_ONE:
         raise ValueError(
             f"the reports of {numbers / len(strategy.sizes):.3g} users were asked for, which are drawn one by one: "
             f"give at most {ONE_BY_ONE // len(strategy.sizes):,} users, for example a share of them"
         )
-    values = np.repeat(strategy.coordinates(coordinates), users, axis=0)
-    rngs = (np.random.default_rng([seed, r]) for r in range(repetitions))
+    values = np.repeat(strategy.coordinates(coordinates), users.astype(np.int64), axis=0)
     return _repeated(
         estimator(strategy),
         (counted(strategy.randomise(values, rng), strategy.outputs) for rng in rngs),

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from stratagem.estimation.answer import check_arranged
 from stratagem.estimation.estimate import Estimate
-from stratagem.estimation.gap import check_arranged
 from stratagem.estimation.impossibility import Impossible, merged
 from stratagem.estimation.interval import Interval
-from stratagem.estimators.evidence import Evidence
+from stratagem.estimators.estimator import Evidence
 from stratagem.estimators.survey import SurveyEvidence
 from stratagem.workloads import Workload
 from stratagem.workloads.given import WorkloadLike, workload_of

@@ -185,7 +185,7 @@ def synthetic_people(
             f"synthetic people of {len(attributes)} attributes were asked for, but {MOST_ATTRIBUTES} are the most: "
             "keep the tables of fewer, dataclasses.replace(release, tables=...)"
         )
-    mbi = _mbi()
+    mbi = check_mbi()
     from jax import block_until_ready
 
     numbers = {one.name: k for k, one in enumerate(attributes)}  # sets of texts have another order every time
@@ -206,21 +206,15 @@ def synthetic_people(
     return SyntheticPeople(release, values, attributes, tuple(table.attributes for table in fitted))
 
 
-def check_mbi() -> None:
-    """Refuse to go on without the package that fits the model, before the work.
+def check_mbi() -> ModuleType:
+    """Return the package that fits the model; asked before the work.
 
     Raises:
-        ValueError: naming the extra that installs it.
+        ValueError: without it, naming the extra that installs it.
     """
-    _mbi()
-
-
-def _mbi() -> ModuleType:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore"
-            )  # it warns of 32 bits, which `working_in` changes, and of cached code
+            warnings.simplefilter("ignore")  # of 32 bits, which `working_in` changes, and of cached code
             import mbi
     except ImportError:
         raise ValueError(

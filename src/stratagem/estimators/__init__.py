@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from stratagem.estimators import (  # noqa: F401 - each kind registers its estimator
-    best_linear,
-    published,
-    survey,
-)
+from stratagem.estimators import best_linear, dense, survey  # noqa: F401 - each kind registers its estimator
 from stratagem.estimators.accuracy import (
     ERROR,
     Accuracy,
@@ -17,8 +13,7 @@ from stratagem.estimators.accuracy import (
     errors,
     users_needed,
 )
-from stratagem.estimators.estimator import Estimator, estimator, evaluate, per_query_variance
-from stratagem.estimators.evidence import Evidence
+from stratagem.estimators.estimator import Estimator, Evidence, estimator, evaluate, per_query_variance
 from stratagem.estimators.translation import junta, orbit  # noqa: F401 - each kind registers its estimator
 from stratagem.estimators.units import ask, comparable, goal, mean_variance, off
 

@@ -1,4 +1,4 @@
-"""The linear estimator of least variance under a prior, by n x n arrays."""
+"""The linear estimator of least variance under a prior, by n x n arrays, and the mean of a person's several reports."""
 
 from __future__ import annotations
 
@@ -6,20 +6,18 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import final
+from typing import NamedTuple, final
 
 import numpy as np
 
-from stratagem.estimators.accuracy import Accuracy
+from stratagem.estimators.accuracy import Accuracy, check_domain, check_entries, check_support, check_work
 from stratagem.estimators.dense import Dense, DenseEvidence, quadratic_forms
-from stratagem.estimators.estimator import Estimator, estimator
-from stratagem.estimators.evidence import impossible_report, whole_counts
-from stratagem.estimators.support import check_domain, check_entries, check_support, check_work
+from stratagem.estimators.estimator import Estimator, estimator, impossible_report, whole_counts
 from stratagem.math.counts import Counts, SparseCounts
 from stratagem.math.linalg import CANCELLED, CentredInverse, PseudoInverse, squared_distances
 from stratagem.math.privacy import check_prior, uniform
 from stratagem.strategies import Strategy
-from stratagem.strategies.strategy import apply_inverse, inverse_row_sums, reconstructed
+from stratagem.strategies.strategy import apply_inverse
 from stratagem.workloads import Workload
 from stratagem.workloads.centring import levelled, root, total_term
 
@@ -38,15 +36,10 @@ class LeastVariance(Dense):
     prior: np.ndarray | None
     """The prior p (n,); None for 1/n."""
 
-    @abstractmethod
-    def inverted(self) -> CentredInverse | PseudoInverse:
-        """Return the pseudo-inverse (M - 11^T/n)^+ (n x n) of the centred information matrix."""
-
-    @final
     @cached_property
+    @abstractmethod
     def inverse(self) -> CentredInverse | PseudoInverse:
         """Pseudo-inverse (M - 11^T/n)^+ (n x n) of the centred information matrix."""
-        return self.inverted()
 
     @final
     @property
@@ -88,8 +81,23 @@ class BestLinear(LeastVariance, Estimator):
     strategy: Strategy
     prior: np.ndarray | None = None
 
-    def inverted(self) -> CentredInverse | PseudoInverse:
+    @property
+    def listed(self) -> Strategy:
+        return self.strategy
+
+    def __post_init__(self) -> None:
+        """Check the prior."""
+        if self.prior is not None:
+            object.__setattr__(self, "prior", check_prior(self.prior, self.strategy.domain_size))
+
+    @cached_property
+    def inverse(self) -> CentredInverse | PseudoInverse:
         return self.strategy.inverse_information(self.prior)
+
+    @property
+    def _scale(self) -> np.ndarray:
+        """1/d (m,), the diagonal of D^-1."""
+        return self.strategy.inverse_row_sums(self.prior)
 
     @property
     def privacy(self) -> tuple[float, float]:
@@ -97,7 +105,7 @@ class BestLinear(LeastVariance, Estimator):
 
     def check(self, workload: Workload) -> None:
         check_domain(workload, self.strategy.domain_size)
-        if isinstance(self.inverse, PseudoInverse):
+        if self.inverse.null.shape[1] > 1:  # the prior alone is in it where all is answered
             check_support(workload, self.inverse.null, self.prior)
 
     def accuracy(self, workload: Workload) -> Accuracy:
@@ -105,10 +113,10 @@ class BestLinear(LeastVariance, Estimator):
         self.check(workload)
         F = root(workload, self.prior)
         B, own = self._solved(F), np.square(F).sum(axis=1)
-        inverse = inverse_row_sums(self.strategy, self.prior)
-        per_type = self.strategy.backward(_squared_norms(self.strategy, B, inverse)) - own
+        scale = self._scale
+        per_type = self.strategy.backward(_squared_norms(self.strategy, B, scale)) - own
         if not (per_type >= CANCELLED * own).all():
-            per_type = _distances_by_type(self.strategy, inverse[:, None] * self.strategy.forward(B), F)
+            per_type = _distances_by_type(self.strategy, scale[:, None] * self.strategy.forward(B), F)
         return Accuracy(total_term(workload, self.prior) + float(np.sum(F * B)), per_type, workload.queries)
 
     def _variances(self, workload: Workload, x: np.ndarray) -> np.ndarray:
@@ -140,9 +148,6 @@ class BestLinear(LeastVariance, Estimator):
             largest[first : first + step] = variances.max(axis=0)
         return np.maximum(largest, 0.0)
 
-    def _worst(self, workload: Workload) -> float:
-        return float(self._largest(workload).max())
-
     def evidence(self, counts: Counts) -> DenseEvidence:
         given = counts.dense() if isinstance(counts, SparseCounts) else counts
         checked = whole_counts(given, self.strategy.outputs)
@@ -156,7 +161,8 @@ class BestLinear(LeastVariance, Estimator):
 
     def estimated_data(self, counts: np.ndarray) -> np.ndarray:
         """Return R c (n,), or (n, k) for k columns of counts (m, k); meaningful on the row space of Q."""
-        return reconstructed(self.strategy, self.inverse, counts, self.prior)
+        scale = self._scale.reshape(-1, *[1] * (counts.ndim - 1))
+        return self._solved(self.strategy.backward(scale * counts))
 
     def estimated_spread(self, counts: np.ndarray) -> np.ndarray:
         """Return R diag(counts) R^T (n x n), an unbiased estimate of sum_u x_u E[s s^T | u].
@@ -165,17 +171,15 @@ class BestLinear(LeastVariance, Estimator):
         them would lose the digits that M^+ magnifies.
         """
         rows = self.strategy.forward(self._solved(np.eye(self.strategy.domain_size)))
-        rows *= (np.sqrt(counts) * inverse_row_sums(self.strategy, self.prior))[:, None]
+        rows *= (np.sqrt(counts) * self._scale)[:, None]
         return rows.T @ rows
 
     def _answers(self, W: np.ndarray) -> np.ndarray:
         """Return the answers (m, p) to every report from queries (n x p)."""
-        return inverse_row_sums(self.strategy, self.prior)[:, None] * self.strategy.forward(self._solved(W))
+        return self._scale[:, None] * self.strategy.forward(self._solved(W))
 
 
-@estimator.register
-def _(strategy: Strategy, prior: np.ndarray | None = None) -> BestLinear:
-    return BestLinear(strategy, None if prior is None else check_prior(prior, strategy.domain_size))
+estimator.register(Strategy, BestLinear)
 
 
 def _distances_by_type(strategy: Strategy, A: np.ndarray, F: np.ndarray) -> np.ndarray:
@@ -205,3 +209,109 @@ def _squared_norms(strategy: Strategy, B: np.ndarray, scale: np.ndarray) -> np.n
         (np.square(scale[:, None] * strategy.forward(block)).sum(axis=1) for block in blocks),
         np.zeros(strategy.outputs),
     )
+
+
+class Rounds(NamedTuple):
+    """How the same users reported in several rounds."""
+
+    number: int
+    """Number k of reports of every user, all of whom took part in every round."""
+    kept: float
+    """Probability alpha with which a report repeats the permanent one."""
+    epsilon: float
+    """Permanent epsilon, of any number of reports of one user."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Averaged(Dense):
+    """The mean x_hat of the estimates of k rounds in which the same users reported by a memo.
+
+    A report repeats the permanent one with probability alpha, else it is drawn with probabilities rho. A permanent
+    report y has the mean score t_y = alpha R e_y + (1 - alpha) R rho, so that the second moments of a user's mean are
+
+        (1/k) sum_z Q[z, u] R e_z (R e_z)^T + (1 - 1/k) sum_y P[y, u] t_y t_y^T,  P = (Q - (1 - alpha) rho 1^T)/alpha,
+
+    both linear in Q x, which the reports estimate without bias (theory.md, section 12).
+    """
+
+    one: BestLinear
+    """The estimator of the reports of one round."""
+    rounds: Rounds
+
+    @property
+    def privacy(self) -> tuple[float, float]:
+        return self.rounds.epsilon, 0.0
+
+    @property
+    def shares(self) -> np.ndarray:
+        return self.one.shares
+
+    @property
+    def null(self) -> np.ndarray:
+        return self.one.null
+
+    @property
+    def least_spread(self) -> np.ndarray:
+        return self._mean(self.one.least_spread, self.shares, 1)
+
+    def check(self, workload: Workload) -> None:
+        self.one.check(workload)
+
+    def evidence(self, counts: Counts) -> DenseEvidence:
+        """Return what the counts of the reports of all rounds say.
+
+        Raises:
+            ValueError: as `BestLinear.evidence`, or unless their number is a multiple of the number of rounds.
+        """
+        checked = self.one.evidence(counts)
+        if checked.users % self.rounds.number:
+            raise ValueError(
+                f"{checked.users:,} reports are not the same number in each of {self.rounds.number:,} rounds: give the "
+                "reports of people who took part in every round"
+            )
+        return DenseEvidence(self, checked.counts)
+
+    def users(self, counts: np.ndarray) -> int:
+        return self.one.users(counts) // self.rounds.number
+
+    def estimated_data(self, counts: np.ndarray) -> np.ndarray:
+        return self.one.estimated_data(counts) / self.rounds.number
+
+    def estimated_spread(self, counts: np.ndarray) -> np.ndarray:
+        single = self.one.estimated_spread(counts) / self.rounds.number
+        return self._mean(single, self.estimated_data(counts), self.users(counts))
+
+    def totals(self, workload: Workload) -> tuple[float, float]:
+        """Return the total variances V_1 and V_p that one report of a user and its permanent part add under the prior.
+
+        The mean of k reports adds V_p + (V_1 - V_p)/k.
+        """
+        self.check(workload)
+        V, single = workload.gram(), self.one.least_spread
+        both = (single, self._permanent(single, self.shares, 1))
+        first, lasting = (float(np.sum(V * moments) - np.diag(V) @ self.shares) for moments in both)
+        return first, lasting
+
+    def _mean(self, single: np.ndarray, x: np.ndarray, users: int) -> np.ndarray:
+        """Return the moments (n x n) of means of k reports from those of single reports, R diag(Q x) R^T."""
+        k = self.rounds.number
+        return single / k + (1 - 1 / k) * self._permanent(single, x, users)
+
+    def _permanent(self, single: np.ndarray, x: np.ndarray, users: int) -> np.ndarray:
+        """Return the moments (n x n) of the mean scores of permanent reports from those of single reports.
+
+        With t_y and P as above, sum_y (P x)_y t_y t_y^T is
+        alpha R diag(Q x) R^T - alpha (1 - alpha) N R diag(rho) R^T + (1 - alpha)(x g^T + g x^T)
+        - (1 - alpha)^2 N g g^T, g = R rho.
+        """
+        redrawn, g = self._redrawn
+        a, b, cross = self.rounds.kept, 1 - self.rounds.kept, np.outer(x, g)
+        return a * single - a * b * users * redrawn + b * (cross + cross.T) - b * b * users * np.outer(g, g)
+
+    @cached_property
+    def _redrawn(self) -> tuple[np.ndarray, np.ndarray]:
+        """R diag(rho) R^T (n x n) and R rho (n,) of reports that are drawn whatever the value."""
+        rho = self.one.strategy.lowest
+        rho = rho / rho.sum()
+        return self.one.estimated_spread(rho), self.one.estimated_data(rho)

@@ -10,18 +10,18 @@ from typing import NamedTuple, final
 
 import numpy as np
 
-from stratagem.estimators.accuracy import Accuracy, UnsupportedWorkloadError
-from stratagem.estimators.estimator import Estimator, estimator
-from stratagem.estimators.evidence import (
+from stratagem.estimators.accuracy import Accuracy, UnsupportedWorkloadError, check_entries, check_sizes
+from stratagem.estimators.estimator import (
     About,
+    Estimator,
     Evidence,
     check_covariance,
     check_number,
+    estimator,
     least_share,
     sampled,
     settled,
 )
-from stratagem.estimators.support import check_entries, check_sizes
 from stratagem.math.counts import Counts, SparseCounts
 from stratagem.strategies.survey import SplitStrategy, SurveyPart, SurveyStrategy
 from stratagem.workloads import Workload

@@ -8,7 +8,8 @@ from stratagem.estimators.accuracy import ERROR, Accuracy, Users
 from stratagem.estimators.estimator import Estimator
 from stratagem.math.number import users_text
 from stratagem.workloads import Workload
-from stratagem.workloads.combined import Stack, Weighted
+from stratagem.workloads.centring import parts
+from stratagem.workloads.combined import Stack
 from stratagem.workloads.explicit import Explicit, counting, counts_users
 from stratagem.workloads.identity import Total
 
@@ -20,28 +21,19 @@ def comparable(workload: Workload) -> Workload:
     number of all users, which every strategy knows, is not among them where others are.
     """
     chosen = _counting(workload)
-    return workload if chosen is None or _plain(workload) else chosen
-
-
-def _plain(workload: Workload) -> bool:
-    """Return whether all queries count users, without weights."""
-    match workload:
-        case Weighted():
-            return False
-        case Stack():
-            return all(map(_plain, workload.parts))
-    return counts_users(workload)
+    plain = all(weight == 1 and counts_users(part) for weight, part in parts(workload))
+    return workload if chosen is None or plain else chosen
 
 
 def _counting(workload: Workload) -> Workload | None:
+    """Return the queries that count users, without weights; None where there are none."""
+    if inner := workload.split():
+        found = tuple(one for part in inner if (one := _counting(part)) is not None)
+        return Stack(found) if found else None
+    _, workload = workload.unweighted
     match workload:
         case Total():
             return None
-        case Weighted():
-            return _counting(workload.workload)
-        case Stack():
-            parts = tuple(found for part in workload.parts if (found := _counting(part)) is not None)
-            return Stack(parts) if parts else None
         case Explicit():
             rows = workload.rows
             chosen = counting(rows) & (np.ptp(rows, axis=1) > 0)

@@ -15,7 +15,7 @@ from stratagem.io.database import connect
 from stratagem.io.literal import check_regular, first_line, literal
 from stratagem.io.npz import array_names, read_arrays
 from stratagem.mechanism.export.saved import OUTPUT
-from stratagem.workloads.matrix_file import read_csv, read_matrix
+from stratagem.workloads.given import read_csv, read_matrix
 
 NUMBERS = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
 """NumPy data types of the number types in a file."""

@@ -18,7 +18,7 @@ from stratagem.domain.attribute import Attribute, value_of
 from stratagem.estimation.estimate import Estimate
 from stratagem.estimation.estimation import estimate
 from stratagem.estimators import estimator
-from stratagem.estimators.averaged import Rounds
+from stratagem.estimators.best_linear import Rounds
 from stratagem.io.literal import refuse_bare
 from stratagem.io.screen import brief, show
 from stratagem.io.target import check_target, written_atomically
@@ -52,7 +52,7 @@ from stratagem.mechanism.table import (
     utility_of,
     workload_of,
 )
-from stratagem.strategies import MatrixStrategy, SurveyStrategy, TranslationStrategy
+from stratagem.strategies import MatrixStrategy, SurveyStrategy
 from stratagem.workloads import Domain, DomainLike, Workload, given
 from stratagem.workloads.serial import over, to_data
 
@@ -326,9 +326,10 @@ def _check_domain(strategy: Exact, domain: Domain, prior: np.ndarray | None = No
         raise ValueError(
             f"the strategy has {given} user types, but its workload has {wanted}: give a strategy made for the workload"
         )
-    if not isinstance(strategy, TranslationStrategy | SurveyStrategy):
+    sized = strategy if isinstance(strategy, SurveyStrategy) else strategy.translated
+    if sized is None:
         return
-    if strategy.sizes != domain.sizes:
+    if sized.sizes != domain.sizes:
         raise ValueError(
             "the attributes of the strategy have other sizes than those of its workload: give a strategy made for "
             "the workload"

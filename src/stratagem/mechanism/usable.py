@@ -11,7 +11,7 @@ import numpy as np
 
 from stratagem.estimation.answer import standard_errors_each_side
 from stratagem.estimation.estimate import Estimate
-from stratagem.estimation.limits import extremes
+from stratagem.estimation.impossibility import extremes
 from stratagem.estimators import comparable, users_needed
 from stratagem.math.deadline import within
 from stratagem.math.number import spread, users_text
@@ -21,11 +21,11 @@ from stratagem.workloads.combined import Stack, Weighted
 from stratagem.workloads.explicit import counts_users
 from stratagem.workloads.identity import Identity
 from stratagem.workloads.marginals import Marginals
-from stratagem.workloads.merged import Padded, Spread
+from stratagem.workloads.merged import Padded
 from stratagem.workloads.product import Product
-from stratagem.workloads.query import Query, Row, Span, Wave
+from stratagem.workloads.query import Query, QueryPart, Span
 from stratagem.workloads.ranges import AllRange, Prefix
-from stratagem.workloads.selection import Selection
+from stratagem.workloads.selection import SomeQueries
 
 CONFIDENCE = 0.95
 """Confidence of the typical interval, whatever that of the intervals shown."""
@@ -147,7 +147,7 @@ def estimate_usability(
 def _some(workload: Workload) -> Workload:
     """Return some queries, evenly spread, where there are many."""
     many = workload.queries
-    return workload if many <= LOOKED_AT else Selection(workload, np.array(spread(many, LOOKED_AT)))
+    return workload if many <= LOOKED_AT else SomeQueries(workload, np.array(spread(many, LOOKED_AT)))
 
 
 def _size(workload: Workload) -> float:
@@ -165,7 +165,7 @@ def _limit(workload: Workload) -> float:
 
 def _mean(workload: Workload) -> float:
     """Return the `mean` of `largest_error` for counts of people."""
-    if type(workload) is Spread:  # its queries do not tell their entries
+    if not workload.tells_entries:
         return float(np.mean(workload.answer(np.full(workload.domain_size, 1 / workload.domain_size))))
     return float(np.mean([_told_apart(query, workload.domain.sizes) for query in _queries(workload)]))
 
@@ -178,7 +178,7 @@ def _told_apart(query: Query, sizes: Sequence[int]) -> float:
     return replace(query, parts=others).mean(sizes) / math.prod(groups)
 
 
-def _is_range(part: Span | Wave | Row) -> TypeGuard[Span]:
+def _is_range(part: QueryPart) -> TypeGuard[Span]:
     return isinstance(part, Span) and part.low != part.high
 
 

@@ -65,11 +65,13 @@ LARGE = 1024
 """Number of user types above which an evaluation takes seconds, so that only the best few are worth a look."""
 Candidates = Iterator[tuple[str, Strategy | LinearProtocol]]
 """Pairs of (parameters in words, mechanism)."""
+Tuning = Callable[[Setting, float], Candidates]
+"""Function of (setting, epsilon) that yields the mechanisms to compare, none where it does not apply."""
+Oracle = Callable[[int, float], Strategy | LinearProtocol]
+"""Function of (number of values, epsilon) that returns a mechanism."""
 
 
-def untuned(
-    mechanism: Callable[[int, float], Strategy | LinearProtocol],
-) -> Callable[[Setting, float], Candidates]:
+def untuned(mechanism: Oracle) -> Tuning:
     """Return the candidates of a mechanism of (number of values, epsilon) that has nothing to tune: itself alone."""
 
     def candidates(setting: Setting, epsilon: float) -> Candidates:
@@ -85,7 +87,6 @@ class Baseline:
     name: str
     title: str
     reference: str
-    candidates: Callable[[Setting, float], Candidates]
-    """Function of (setting, epsilon) that yields the mechanisms to compare, none where it does not apply."""
+    candidates: Tuning
     slow: bool = False
     """Whether it takes longer than most, so that it is tried last."""

@@ -12,14 +12,12 @@ from numpy.typing import ArrayLike
 from stratagem.math.linalg import centre, diameter, factor
 from stratagem.math.number import numbers
 from stratagem.math.privacy import check, gaussian_noise
-from stratagem.published.baseline import NEEDED, Baseline, Candidates, Setting
-from stratagem.published.histogram_encoding import SAFE
-from stratagem.published.least_l1 import least_l1
-from stratagem.published.least_l2 import least_l2
-from stratagem.published.tree import level_widths
+from stratagem.published.baseline import NEEDED, Baseline, Candidates, Setting, Tuning
+from stratagem.published.hierarchical import level_widths
+from stratagem.published.oracle import SAFE
+from stratagem.published.query_strategy import least_l1, least_l2
 from stratagem.strategies.additive_noise import AdditiveNoise, Laplace, Normal, Spherical
 
-Tuning = Callable[[Setting, float], Candidates]
 COMPARED = 1024
 """User types up to which comparisons try this mechanism, which takes seconds there and is far from the best."""
 HUGE = 1e75
@@ -130,13 +128,6 @@ def _hierarchy(n: int, branching: int) -> np.ndarray:
     return np.vstack([group == np.arange(group[-1] + 1)[:, None] for group in levels]).astype(float)
 
 
-def _known(n: int) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield queries that need no optimisation."""
-    yield "identity", np.eye(n)
-    for branching in (b for b in (2, 4, 16) if b < n):
-        yield f"tree of branching {branching}", _hierarchy(n, branching)
-
-
 def _queries(setting: Setting, norm: int) -> Iterator[tuple[str, np.ndarray]]:
     """Yield queries to compare, the optimised ones last.
 
@@ -144,7 +135,9 @@ def _queries(setting: Setting, norm: int) -> Iterator[tuple[str, np.ndarray]]:
     """
     n, V = setting.domain_size, centre(setting.gram)
     if 1 < n <= COMPARED:
-        yield from _known(n)
+        yield "identity", np.eye(n)
+        for branching in (b for b in (2, 4, 16) if b < n):
+            yield f"tree of branching {branching}", _hierarchy(n, branching)
         if n <= LARGEST and np.trace(V) > NEEDED * np.trace(setting.gram):
             best = least_l2(V, steps=STEPS) if norm == 2 else least_l1(V, steps=STEPS)
             yield "optimised", best.matrix
@@ -160,24 +153,27 @@ def _candidates(norm: int, answer: Callable[[np.ndarray, float], AdditiveNoise])
     return candidates
 
 
-L1_MATRIX_MECHANISM = Baseline(
-    "l1-matrix-mechanism",
-    "queries on one's own data vector, answered with Laplace noise",
-    "@li2010optimizing; @edmonds2020power",
-    _candidates(1, local_laplace),
-    slow=True,
+BASELINES = (
+    Baseline(
+        "l1-matrix-mechanism",
+        "queries on one's own data vector, answered with Laplace noise",
+        "@li2010optimizing; @edmonds2020power",
+        _candidates(1, local_laplace),
+        slow=True,
+    ),
+    Baseline(
+        "l2-matrix-mechanism",
+        "queries on one's own data vector, answered with spherical noise",
+        "@hardt2010geometry; @edmonds2020power",
+        _candidates(2, local_spherical),
+        slow=True,
+    ),
+    Baseline(
+        "gaussian",
+        "queries on one's own data vector, answered with normal noise at delta 1e-9",
+        "@bassily2019linear; @balle2018improving",
+        _candidates(2, partial(local_gaussian, delta=DELTA)),
+        slow=True,
+    ),
 )
-L2_MATRIX_MECHANISM = Baseline(
-    "l2-matrix-mechanism",
-    "queries on one's own data vector, answered with spherical noise",
-    "@hardt2010geometry; @edmonds2020power",
-    _candidates(2, local_spherical),
-    slow=True,
-)
-GAUSSIAN_MATRIX_MECHANISM = Baseline(
-    "gaussian",
-    "queries on one's own data vector, answered with normal noise at delta 1e-9",
-    "@bassily2019linear; @balle2018improving",
-    _candidates(2, partial(local_gaussian, delta=DELTA)),
-    slow=True,
-)
+"""Its baselines, in the order in which lists show them."""

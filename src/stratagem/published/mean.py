@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike
 from stratagem.math.linalg import centre, rank_one_factor
 from stratagem.math.number import finite
 from stratagem.math.privacy import check, ratio
-from stratagem.published.baseline import NEEDED, Baseline, Candidates, Setting
-from stratagem.published.histogram_encoding import SAFE
+from stratagem.published.baseline import NEEDED, Baseline, Candidates, Setting, Tuning
 from stratagem.published.matrix_mechanism import local_laplace
-from stratagem.strategies.linear_protocol import LinearProtocol
+from stratagem.published.oracle import SAFE
+from stratagem.strategies import LinearProtocol, Strategy
 from stratagem.strategies.number_report import Hybrid, NumberReport, Piecewise, TwoEnds
-from stratagem.strategies.strategy import MatrixStrategy, Strategy, written_out
+from stratagem.strategies.strategy import MatrixStrategy, written_out
 
 SWITCH = 0.61
 """Epsilon up to which the hybrid of Wang et al. is the mechanism of Duchi et al. alone, to two digits."""
@@ -99,9 +99,7 @@ def _scaled(values: ArrayLike) -> np.ndarray:
     return np.clip((w - w.min()) / half - 1, -1, 1)
 
 
-def _tuned(
-    mechanism: Callable[[np.ndarray, float], Strategy | LinearProtocol],
-) -> Callable[[Setting, float], Candidates]:
+def _tuned(mechanism: Callable[[np.ndarray, float], Strategy | LinearProtocol]) -> Tuning:
     """Return the candidates of a mechanism for workloads that combine a single query and the total."""
 
     def candidates(setting: Setting, epsilon: float) -> Candidates:

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
 import numpy as np
 
 from stratagem.math.privacy import ratio
+from stratagem.published.design import LARGEST_GEOMETRY, projective_geometry_response, subset_design
 from stratagem.published.fourier import fourier
-from stratagem.published.hadamard_response import hadamard_response
-from stratagem.published.local_hashing import local_hashing
-from stratagem.published.projective_geometry import LARGEST, projective_geometry_response
+from stratagem.published.hadamard import hadamard_response
+from stratagem.published.oracle import local_hashing, optimised_unary_encoding, symmetric_unary_encoding
 from stratagem.published.randomised_response import randomised_response
-from stratagem.published.subset_design import subset_design
-from stratagem.published.unary_encoding import optimised_unary_encoding, symmetric_unary_encoding
 from stratagem.strategies.linear_protocol import LinearProtocol
 from stratagem.strategies.strategy import Strategy
 from stratagem.strategies.stratified_protocol import Partition, StratifiedProtocol
 from stratagem.strategies.two_level import TwoLevelStrategy, pack
-
-Oracle = Callable[[int, float], Strategy]
-"""(number k of cells, epsilon) -> a strategy over the cells whose rows hold two probabilities of ratio E."""
-
 
 DESIGNED = 64
 """Largest number of groups that are reported through a balanced design."""
@@ -45,26 +38,24 @@ def designed(cells: int, epsilon: float) -> Strategy:
     """
     if cells <= DESIGNED:
         return subset_design(cells, epsilon)
-    return (projective_geometry_response if cells <= LARGEST else hadamard_response)(cells, epsilon)
+    return (projective_geometry_response if cells <= LARGEST_GEOMETRY else hadamard_response)(cells, epsilon)
 
 
-ORACLES: Mapping[str, Oracle] = {
+ORACLES: Mapping[str, Callable[[int, float], Strategy]] = {
     "hadamard": hadamard_response,
     "randomised": randomised_response,
     "one-bit": one_bit,
     "design": designed,
 }
-"""Oracles by name: Hadamard response, randomised response, a Hadamard coefficient, a block of a design."""
+"""Oracles by name: Hadamard response, randomised response, a Hadamard coefficient, a block of a design.
 
-TUNED: Mapping[str, Oracle] = {name: ORACLES[name] for name in ("randomised", "design")}
+Each takes the number of cells and epsilon, and its rows hold two probabilities of ratio E.
+"""
+
+TUNED: Mapping[str, Callable[[int, float], Strategy]] = {
+    name: ORACLES[name] for name in ("randomised", "design")
+}
 """The oracles that comparisons try; with each number of cells one of the two is better than the others."""
-
-
-def named_oracle(name: str) -> Oracle:
-    """Return the oracle of that name."""
-    if name not in ORACLES:
-        raise ValueError(f"oracle is {name!r}: choose one of {', '.join(ORACLES)}")
-    return ORACLES[name]
 
 
 def partition_strategy(
@@ -85,32 +76,16 @@ def partition_strategy(
     Raises:
         ValueError: for an unknown oracle or shares that do not sum to one.
     """
+    if oracle not in ORACLES:
+        raise ValueError(f"oracle is {oracle!r}: choose one of {', '.join(ORACLES)}")
     patterns, theta = [], []
     for groups, share in zip(partitions, shares, strict=True):
-        rows, lower = named_oracle(oracle)(int(groups.max()) + 1, epsilon).two_valued()
-        patterns.append(pack(rows[:, groups]))
-        theta.append(share * lower)
+        inner = ORACLES[oracle](int(groups.max()) + 1, epsilon)
+        patterns.append(pack(inner.two_valued()[:, groups]))
+        theta.append(share * inner.lowest)
     return TwoLevelStrategy(
         np.concatenate(patterns), np.concatenate(theta), len(partitions[0]), ratio(epsilon)
     )
-
-
-def strength(oracle: Strategy | LinearProtocol) -> float:
-    """Return the mean eigenvalue of an oracle's information matrix over k cells, on vectors of sum zero.
-
-    Of a strategy it is tr(M - 11^T/k)/(k - 1), where a row of lower value theta that is high on a share f
-    of the cells adds c^2 theta f (1 - f)/(1 + c f), c = E - 1, to the trace. Of a protocol it is what gives
-    its scores their mean variance: (k - 1) over the sum of E[s^T (I - 11^T/k) s] over the cells.
-    """
-    k = oracle.domain_size
-    if k == 1:
-        return 0.0
-    if isinstance(oracle, LinearProtocol):
-        return (k - 1) / float(oracle.second_moments(np.eye(k) - 1 / k).sum())
-    rows, lower = oracle.two_valued()
-    f = rows.mean(axis=1)
-    c = math.exp(oracle.epsilon) - 1
-    return c * float((lower * f * (1 - f) / (1 / c + f)).sum()) / (k - 1)
 
 
 ENCODINGS: Mapping[str, Callable[[int, float], LinearProtocol]] = {
@@ -126,11 +101,7 @@ def partition_protocol(
 ) -> StratifiedProtocol:
     """Draw a partition, report the user's group through an encoding; least squares combines the groups.
 
-    Args:
-        partitions: partitions of the user types, each an array (n,) of groups 0..k-1.
-        shares: probabilities of the partitions, summing to one.
-        epsilon: the budget.
-        encoding: a name from ENCODINGS.
+    Arguments are those of `partition_strategy`, the encoding a name from ENCODINGS.
 
     Guarantee:
         epsilon-LDP: the partition is drawn without a look at the value, and the encoding is epsilon-LDP.

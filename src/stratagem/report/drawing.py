@@ -111,12 +111,12 @@ def drawing(subject: ReportContent) -> dict[str, object]:
     strategy, times = subject.solution.strategy, odds(subject.solution.epsilon)
     with page(None, HEIGHT, WIDTH) as drawn:
         draw_strategy(drawn, strategy, subject.attributes)
-    if isinstance(strategy, TranslationStrategy):
+    if (translates := strategy.translated) is not None:
         reading = (
             "Every pattern stands for many reports: it can be moved to any place, and to any attributes of its kind. "
             f"A report is {times} times as likely for a person whose values lie in its dark cells as for another."
         )
-        label = f"{len(strategy.patterns):,} patterns, which make {count(strategy.outputs)} reports"
+        label = f"{len(translates.patterns):,} patterns, which make {count(translates.outputs)} reports"
     elif isinstance(strategy, SurveyStrategy):
         reading = (
             "Every device draws one part of the questions, whatever the answers are, and its report is about that part "
@@ -155,18 +155,19 @@ def _parts(strategy: Strategy | TranslationStrategy | SurveyStrategy, subject: R
             for one in sorted(strategy.parts, key=lambda one: -one.share)[:SHOWN]
         ]
         return Table(headings, rows, caption=f"Parts, {_some(len(rows), len(strategy.parts))}")
-    if isinstance(strategy, TranslationStrategy):
+    if (translates := strategy.translated) is not None:
         headings = ("pattern", "probability", "cells", "of them dark", "placements")
         rows = [
-            (f"{b + 1}", percent(float(strategy.weights[b])), *_cells(strategy, int(b)))
-            for b in np.argsort(-strategy.weights, kind="stable")[:SHOWN]
+            (f"{b + 1}", percent(float(translates.weights[b])), *_cells(translates, int(b)))
+            for b in np.argsort(-translates.weights, kind="stable")[:SHOWN]
         ]
-        return Table(headings, rows, caption=f"Patterns, {_some(len(rows), len(strategy.patterns))}")
-    likely = strategy.row_sums / strategy.domain_size
+        return Table(headings, rows, caption=f"Patterns, {_some(len(rows), len(translates.patterns))}")
+    table = strategy.listed()
+    likely = table.row_sums / table.domain_size
     chosen = np.argsort(-likely, kind="stable")[:SHOWN]
-    picked = np.zeros((len(chosen), strategy.outputs))
+    picked = np.zeros((len(chosen), table.outputs))
     picked[np.arange(len(chosen)), chosen] = 1.0
-    Q = strategy.backward(picked.T).T
+    Q = table.backward(picked.T).T
     headings = (
         "report",
         "probability",
@@ -184,7 +185,7 @@ def _parts(strategy: Strategy | TranslationStrategy | SurveyStrategy, subject: R
         )
         for y, row in zip(chosen, Q, strict=True)
     ]
-    return Table(headings, rows, caption=f"Reports, {_some(len(rows), strategy.outputs)}")
+    return Table(headings, rows, caption=f"Reports, {_some(len(rows), table.outputs)}")
 
 
 def _cells(strategy: TranslationStrategy, b: int) -> tuple[str, str, str]:

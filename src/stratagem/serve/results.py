@@ -6,7 +6,7 @@ import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from stratagem.estimation.answer_file import answers_data
+from stratagem.estimation.answer import answers_data
 from stratagem.io.table import Table, render
 from stratagem.math.deadline import Deadline
 from stratagem.math.number import spread, upper

@@ -21,8 +21,6 @@ from stratagem.solvers.orbit.orbit import LARGEST, Orbit
 from stratagem.solvers.orbit.target import is_prefix
 from stratagem.solvers.parts import Parts, is_survey
 from stratagem.solvers.solver import Choice, Limits, Solver, check_limits, check_whole
-from stratagem.workloads.combined import unweighted
-from stratagem.workloads.merged import is_table_of_all
 from stratagem.workloads.ranges import AllRange
 from stratagem.workloads.workload import GRAM_LIMIT
 
@@ -173,7 +171,7 @@ class Auto(Solver):
         if self.max_seconds is not None:
             limits["max_seconds"] = self.max_seconds
         n = workload.domain_size
-        if is_table_of_all(workload) and n <= LARGEST:
+        if workload.whole_table and n <= LARGEST:
             if len(sizes) == 1 and n >= ALIKE:
                 return Choice(
                     Orbit(**limits), f"the {n} values are alike, so sets of them on a cycle serve all"
@@ -200,7 +198,7 @@ class Auto(Solver):
                 f"the queries are about tables of a few of {len(sizes)} attributes, so patterns on a few serve all, "
                 "translated at random along ordered values too",
             )
-        ordered = spectrum is not None or isinstance(unweighted(workload)[1], AllRange)
+        ordered = spectrum is not None or isinstance(workload.unweighted[1], AllRange)
         ordered = ordered or (is_prefix(workload) and not self._patient(n))
         if len(sizes) == 1 and n >= ORDERED and ordered:
             return Choice(Orbit(**limits), f"all translates of patterns on a cycle serve {n} ordered values")

@@ -20,9 +20,8 @@ from stratagem.solvers.certified.patterns import EXHAUSTIVE
 from stratagem.solvers.solver import Algorithm, Limits, Solver, check_limits, check_whole, search
 from stratagem.strategies import Strategy, SurveyPart, SurveyStrategy, TranslationStrategy, TwoLevelStrategy
 from stratagem.workloads import Workload
-from stratagem.workloads.combined import Stack, unweighted
-from stratagem.workloads.marginals import Marginals
-from stratagem.workloads.parity import Parity
+from stratagem.workloads.combined import Stack
+from stratagem.workloads.marginals import Marginals, Parity
 from stratagem.workloads.table import by_attributes, means, on_table
 
 BREAKDOWN = (*FAILURES, UnsupportedWorkloadError)
@@ -44,7 +43,7 @@ FIRST, ALONE = 0.6, 0.95
 
 def is_survey(workload: Workload) -> bool:
     """Return whether the queries are about a few tables of attributes, none of them of all attributes."""
-    if len(workload.domain.sizes) < 2 or isinstance(unweighted(workload)[1], Marginals | Parity):
+    if len(workload.domain.sizes) < 2 or isinstance(workload.unweighted[1], Marginals | Parity):
         return False
     found = {one.attributes for one in islice(workload.margins(), PIECES)}
     return 1 < len(found) <= QUESTIONS and max(map(len, found)) < len(workload.domain.sizes)

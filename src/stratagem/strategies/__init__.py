@@ -3,19 +3,16 @@
 from stratagem.strategies.additive_noise import AdditiveNoise, Laplace, Noise, Normal, Spherical
 from stratagem.strategies.bloom import BloomFilters
 from stratagem.strategies.hashing_protocol import LocalHashing
-from stratagem.strategies.junta import JuntaStrategy
-from stratagem.strategies.linear_protocol import LinearProtocol
+from stratagem.strategies.junta import JuntaStrategy, TableSampling
+from stratagem.strategies.linear_protocol import LinearProtocol, SupportOracle
 from stratagem.strategies.number_report import Hybrid, NumberLaw, NumberReport, Piecewise, TwoEnds
 from stratagem.strategies.pattern import Pattern
+from stratagem.strategies.set_protocol import SubsetSelection, UnaryEncoding
 from stratagem.strategies.strategy import MatrixStrategy, Randomiser, Strategy
 from stratagem.strategies.stratified_protocol import Partition, StratifiedProtocol
-from stratagem.strategies.subset_protocol import SubsetSelection
-from stratagem.strategies.support_oracle import SupportOracle
 from stratagem.strategies.survey import SplitStrategy, SurveyPart, SurveyStrategy
-from stratagem.strategies.table_sampling import TableSampling
 from stratagem.strategies.translation import OrbitStrategy, TranslationStrategy
 from stratagem.strategies.two_level import TwoLevelStrategy
-from stratagem.strategies.unary_protocol import UnaryEncoding
 
 Runnable = Strategy | LinearProtocol | TranslationStrategy | SurveyStrategy
 """What a user can run: all randomisers but table sampling, whose reports are too many for a client."""

@@ -14,7 +14,7 @@ from stratagem.io.screen import brief
 from stratagem.math.linalg import PseudoInverse, RegularInverse, centre, diameter, inverse
 from stratagem.math.number import numbers
 from stratagem.math.privacy import check_delta, gaussian_epsilon
-from stratagem.strategies.linear_protocol import LinearProtocol
+from stratagem.strategies.linear_protocol import LinearProtocol, check_real
 from stratagem.strategies.strategy import check_counts, check_values
 
 BLOCK = 1 << 22
@@ -286,14 +286,7 @@ class AdditiveNoise(LinearProtocol):
         return self.queries.T[values] + self.noise.draw(len(values), len(self.queries), rng)
 
     def collect(self, reports: np.ndarray) -> np.ndarray:
-        reports, k = np.asarray(reports), len(self.queries)
-        if reports.ndim != 2 or reports.shape[1] != k or reports.dtype != float:
-            raise ValueError(
-                f"reports are rows of {k} real numbers; these have shape {reports.shape} "
-                f"and type {reports.dtype}"
-            )
-        if not np.isfinite(reports).all():
-            raise ValueError("a report holds a number that is not finite, which no client sends")
+        reports = check_real(reports, len(self.queries))
         return np.concatenate([[float(len(reports))], reports.sum(axis=0)])
 
     def histogram(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -12,12 +12,9 @@ import numpy as np
 
 from stratagem.io.screen import brief
 from stratagem.math.linalg import PseudoInverse, pseudo_inverse
-from stratagem.strategies.bits import bernoulli, check_packed, column_sums
-from stratagem.strategies.linear_protocol import LinearProtocol
+from stratagem.strategies.linear_protocol import LinearProtocol, numbered, split_numbers
 from stratagem.strategies.strategy import check_counts, check_values
-
-COHORT = np.dtype("<u4")
-"""Data type of the cohort's number in a report, 32-bit little-endian."""
+from stratagem.strategies.two_level import bernoulli, check_packed, column_sums
 
 
 @final
@@ -140,8 +137,7 @@ class BloomFilters(LinearProtocol):
         own = np.packbits(self.filters, axis=2)[drawn, values]
         ones = bernoulli(len(values), self.bits, self.p, rng)
         zeros = bernoulli(len(values), self.bits, self.q, rng)
-        names = drawn.astype(COHORT)[:, None].view(np.uint8)
-        return np.hstack([names, (own & ones) | (~own & zeros)])
+        return numbered(drawn, (own & ones) | (~own & zeros))
 
     def collect(self, reports: np.ndarray) -> np.ndarray:
         """Return the number of reports, then for every cohort its reports and the sums of its bits, one array (k,).
@@ -149,16 +145,8 @@ class BloomFilters(LinearProtocol):
         Raises:
             ValueError: for reports of another shape or type, or of a cohort that there is not.
         """
-        reports = np.ascontiguousarray(reports)
-        width = COHORT.itemsize + -(-self.bits // 8)
-        if reports.dtype != np.uint8 or reports.ndim != 2 or reports.shape[1] != width:
-            raise ValueError(
-                f"reports are rows of {width} bytes; these have shape {reports.shape} and type {reports.dtype}"
-            )
-        drawn = np.ascontiguousarray(reports[:, : COHORT.itemsize]).view(COHORT)[:, 0]
-        if (drawn >= self.cohorts).any():
-            raise ValueError(f"a report names cohort {drawn.max()}, but there are {self.cohorts}")
-        packed = check_packed(reports[:, COHORT.itemsize :], self.bits)
+        drawn, bits = split_numbers(reports, -(-self.bits // 8), self.cohorts, "cohort")
+        packed = check_packed(bits, self.bits)
         totals = [np.array([len(reports)])]
         for cohort in range(self.cohorts):
             mine = packed[drawn == cohort]

@@ -10,8 +10,8 @@ import numpy as np
 
 from stratagem.io.screen import brief
 from stratagem.math.number import integer, real
+from stratagem.strategies.linear_protocol import Pairs, SupportOracle, independent
 from stratagem.strategies.strategy import check_counts, check_values
-from stratagem.strategies.support_oracle import Pairs, SupportOracle, independent
 
 PRIME = 2**31 - 1
 """Size of the field over which values are hashed."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from stratagem.io.screen import brief
 from stratagem.math.number import numbers, real
-from stratagem.strategies.linear_protocol import LinearProtocol
+from stratagem.strategies.linear_protocol import LinearProtocol, check_real
 from stratagem.strategies.strategy import check_counts, check_values
 
 
@@ -232,13 +232,7 @@ class NumberReport(LinearProtocol):
         return self.law.draw(t, rng)[:, None]
 
     def collect(self, reports: np.ndarray) -> np.ndarray:
-        reports = np.asarray(reports)
-        if reports.ndim != 2 or reports.shape[1] != 1 or reports.dtype != float:
-            raise ValueError(
-                f"reports are rows of one real number; these have shape {reports.shape} and type {reports.dtype}"
-            )
-        if not np.isfinite(reports).all():
-            raise ValueError("a report holds a number that is not finite, which no client sends")
+        reports = check_real(reports, 1)
         return np.array([float(len(reports)), float(reports.sum())])
 
     def histogram(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:

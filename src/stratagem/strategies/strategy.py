@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
@@ -95,14 +94,10 @@ class Randomiser(ABC):
         """Return the same randomiser by linear maps over all its reports, `dense` where it has no other."""
         return self.dense()
 
-
-def users_by_type(values: np.ndarray, domain_size: int) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield every user type that occurs and the positions of its users, found by one radix sort."""
-    order = np.argsort(values.astype(np.min_scalar_type(domain_size)), kind="stable")
-    ends = np.cumsum(np.bincount(values, minlength=domain_size))
-    for u, (first, last) in enumerate(pairwise((0, *ends.tolist()))):
-        if last > first:
-            yield u, order[first:last]
+    @property
+    def translated(self) -> Any:
+        """The `TranslationStrategy` itself where its reports are translates of patterns; None for other kinds."""
+        return None
 
 
 def check_values(values: np.ndarray, domain_size: int) -> np.ndarray:
@@ -163,20 +158,38 @@ class Strategy(Randomiser):
         """Return Q^T Y for Y of shape (m,) or (m, k)."""
 
     @abstractmethod
+    def _centred(self, prior: np.ndarray | None) -> tuple[Iterable[np.ndarray], float]:
+        """Return blocks (k x n) of the rows (q_y - d_y/n 1)/d_y^(1/2), d = n Q p, of the reports that occur.
+
+        Also the size of the numbers that they are differences of, 0 where these are exact.
+        """
+
+    @final
     def centred_information(self, prior: np.ndarray | None = None) -> np.ndarray:
         """Return C = M - 11^T/n = sum_y (q_y - d_y/n 1)(q_y - d_y/n 1)^T / d_y, n x n, with d = n Q p.
 
         M (n p) = 1 and C p = 0 always hold; C is of order epsilon^2, so it is summed without forming M first.
         """
-
-    @abstractmethod
-    def centred_rows(self, prior: np.ndarray | None = None) -> Rows:
-        """Return at most n rows R (k x n) with R^T R = C, which hold its small eigenvalues with twice the digits."""
+        C = np.zeros((self.domain_size, self.domain_size))
+        for rows in self._centred(prior)[0]:
+            C += rows.T @ rows
+        return C
 
     @final
     def inverse_information(self, prior: np.ndarray | None = None) -> CentredInverse | PseudoInverse:
-        """Return C^+ (n x n) for C as in `centred_information`."""
-        return centred_inverse(self.centred_information(prior), prior, lambda: self.centred_rows(prior))
+        """Return C^+ (n x n); at most n rows R with R^T R = C hold its small eigenvalues with twice the digits."""
+
+        def rows() -> Rows:
+            blocks, size = self._centred(prior)
+            return Rows.of(blocks, self.domain_size, size)
+
+        return centred_inverse(self.centred_information(prior), prior, rows)
+
+    @final
+    def inverse_row_sums(self, prior: np.ndarray | None = None) -> np.ndarray:
+        """Return 1/d (m,), d = n Q p, the row sums Q 1 without a prior; zero where a report never occurs."""
+        d = self.row_sums if prior is None else self.domain_size * self.forward(prior)
+        return np.divide(1.0, d, out=np.zeros_like(d), where=d > 0)
 
     @abstractmethod
     def high_sets(self, count: int = PATTERNS) -> np.ndarray:
@@ -185,9 +198,28 @@ class Strategy(Randomiser):
         For a row with more than two levels, the pattern holds the entries above the mean of its extremes.
         """
 
+    @property
     @abstractmethod
-    def two_valued(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return where the rows of a two-valued strategy are high (m x n), boolean, and the lower values (m,)."""
+    def lowest(self) -> np.ndarray:
+        """Smallest probability (m,) of every row, up to a factor of all rows: the lower of two-valued ones."""
+
+    @abstractmethod
+    def two_valued(self) -> np.ndarray:
+        """Return where the rows of a two-valued strategy are high (m x n), boolean."""
+
+    @final
+    @property
+    def strength(self) -> float:
+        """Mean eigenvalue of M on vectors of sum zero, of a strategy whose rows hold two probabilities of ratio E.
+
+        It is tr(M - 11^T/n)/(n - 1), where a row of lower value theta that is high on a share f of the user types
+        adds c^2 theta f (1 - f)/(1 + c f), c = E - 1, to the trace.
+        """
+        if self.domain_size == 1:
+            return 0.0
+        f = self.two_valued().mean(axis=1)
+        c = math.exp(self.epsilon) - 1
+        return c * float((self.lowest * f * (1 - f) / (1 / c + f)).sum()) / (self.domain_size - 1)
 
     @abstractmethod
     def columns(self, types: np.ndarray) -> np.ndarray:
@@ -201,8 +233,10 @@ class Strategy(Randomiser):
         """
         values = check_values(values, self.domain_size)
         reports = np.empty(len(values), dtype=np.int64)
-        for u, users in users_by_type(values, self.domain_size):
-            cumulative = np.cumsum(self.columns(np.array([u]))[0])
+        order = np.argsort(values.astype(np.min_scalar_type(self.domain_size)), kind="stable")  # a radix sort
+        ends = np.cumsum(np.bincount(values, minlength=self.domain_size))
+        for users in filter(len, np.split(order, ends[:-1])):
+            cumulative = np.cumsum(self.columns(values[users[:1]])[0])
             points = rng.random(len(users)) * cumulative[-1]
             reports[users] = np.searchsorted(cumulative, points, side="right")
         return np.minimum(reports, self.outputs - 1)
@@ -232,18 +266,8 @@ class Strategy(Randomiser):
         Unbiased on the row space of Q whatever the prior (n,), and of least variance where it is right
         (Theorem 3.10 of McKenna et al., VLDB 2020, has p = 1/n).
         """
-        return reconstructed(self, self.inverse_information(prior), counts, prior)
-
-
-def reconstructed(
-    strategy: Strategy,
-    inverse: CentredInverse | PseudoInverse,
-    counts: np.ndarray,
-    prior: np.ndarray | None = None,
-) -> np.ndarray:
-    """Return M^+ Q^T D^-1 counts, (m,) -> (n,) or (m, k) -> (n, k), with `inverse` C^+ as in `apply_inverse`."""
-    scale = inverse_row_sums(strategy, prior).reshape(-1, *[1] * (counts.ndim - 1))
-    return apply_inverse(inverse, strategy.backward(scale * counts), prior)
+        scale = self.inverse_row_sums(prior).reshape(-1, *[1] * (counts.ndim - 1))
+        return apply_inverse(self.inverse_information(prior), self.backward(scale * counts), prior)
 
 
 def apply_inverse(
@@ -258,17 +282,6 @@ def apply_inverse(
     total = (p * B).sum(axis=0)
     rest = inverse @ (B - total)
     return n * p * total + rest - p * rest.sum(axis=0)
-
-
-def weighted_row_sums(strategy: Strategy, prior: np.ndarray | None = None) -> np.ndarray:
-    """Return d = n Q p (m,); the row sums Q 1 without a prior."""
-    return strategy.row_sums if prior is None else strategy.domain_size * strategy.forward(prior)
-
-
-def inverse_row_sums(strategy: Strategy, prior: np.ndarray | None = None) -> np.ndarray:
-    """Return 1/d (m,), d = n Q p, zero where a report never occurs."""
-    d = weighted_row_sums(strategy, prior)
-    return np.divide(1.0, d, out=np.zeros_like(d), where=d > 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -348,9 +361,12 @@ class MatrixStrategy(Strategy):
         Q = self.matrix[np.argsort(-self.row_sums, kind="stable")[:count]]
         return Q > (Q.min(axis=1, keepdims=True) + Q.max(axis=1, keepdims=True)) / 2
 
-    def two_valued(self) -> tuple[np.ndarray, np.ndarray]:
-        low, high = self.matrix.min(axis=1), self.matrix.max(axis=1)
-        return self.matrix > np.sqrt(low * high)[:, None], low
+    @property
+    def lowest(self) -> np.ndarray:
+        return self.matrix.min(axis=1)
+
+    def two_valued(self) -> np.ndarray:
+        return self.matrix > np.sqrt(self.lowest * self.matrix.max(axis=1))[:, None]
 
     def forward(self, X: np.ndarray) -> np.ndarray:
         return self.matrix @ X
@@ -358,22 +374,11 @@ class MatrixStrategy(Strategy):
     def backward(self, Y: np.ndarray) -> np.ndarray:
         return self.matrix.T @ Y
 
-    def centred_information(self, prior: np.ndarray | None = None) -> np.ndarray:
-        """Return M - 11^T/n (n x n) by one symmetric product of the centred, scaled rows."""
-        scaled = self._scaled(prior)
-        return scaled.T @ scaled
-
-    def centred_rows(self, prior: np.ndarray | None = None) -> Rows:
-        """Return R (k x n) with R^T R = C; its rows are differences of probabilities over the root of d."""
-        d = weighted_row_sums(self, prior)
-        size = math.sqrt(float((np.square(self.matrix[d > 0]).sum(axis=1) / d[d > 0]).sum()))
-        return Rows.of([self._scaled(prior)], self.domain_size, size)
-
-    def _scaled(self, prior: np.ndarray | None) -> np.ndarray:
-        """Return the rows (q_y - d_y/n 1)/d_y^(1/2) of the reports that occur (k x n)."""
-        d = weighted_row_sums(self, prior)
+    def _centred(self, prior: np.ndarray | None) -> tuple[Iterable[np.ndarray], float]:
+        d = self.row_sums if prior is None else self.domain_size * (self.matrix @ prior)
         Q, d = self.matrix[d > 0], d[d > 0]
-        return (Q - d[:, None] / self.domain_size) / np.sqrt(d)[:, None]
+        size = math.sqrt(float((np.square(Q).sum(axis=1) / d).sum()))
+        return [(Q - d[:, None] / self.domain_size) / np.sqrt(d)[:, None]], size
 
     def columns(self, types: np.ndarray) -> np.ndarray:
         return self.matrix[:, types].T

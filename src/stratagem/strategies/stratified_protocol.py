@@ -11,12 +11,9 @@ import numpy as np
 
 from stratagem.io.screen import brief
 from stratagem.math.linalg import PseudoInverse, centre, pseudo_inverse
-from stratagem.strategies.linear_protocol import LinearProtocol
+from stratagem.strategies.linear_protocol import LinearProtocol, numbered, split_numbers
 from stratagem.strategies.strategy import MatrixStrategy, check_counts, check_values, written_out
 from stratagem.strategies.two_level import DENSE
-
-NUMBER = np.dtype("<u4")
-"""Data type of the partition's number in a report, 32-bit little-endian."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,33 +167,20 @@ class StratifiedProtocol(LinearProtocol):
         """Draw reports as bytes (N, k): the number of the partition in four, its oracle's report, then zeros."""
         values = check_values(values, self.domain_size)
         drawn = rng.choice(len(self.partitions), len(values), p=self._probabilities)
-        reports = np.zeros((len(values), NUMBER.itemsize + max(map(_width, self.partitions))), dtype=np.uint8)
-        reports[:, : NUMBER.itemsize] = drawn.astype(NUMBER)[:, None].view(np.uint8)
+        reports = np.zeros((len(values), max(map(_width, self.partitions))), dtype=np.uint8)
         for number, partition in enumerate(self.partitions):
             users = np.flatnonzero(drawn == number)
             inner = np.ascontiguousarray(partition.oracle.randomise(partition.groups[values[users]], rng))
-            stop = NUMBER.itemsize + _width(partition)
-            reports[users, NUMBER.itemsize : stop] = inner.view(np.uint8).reshape(
-                len(users), _width(partition)
-            )
-        return reports
+            width = _width(partition)
+            reports[users, :width] = inner.view(np.uint8).reshape(len(users), width)
+        return numbered(drawn, reports)
 
     def collect(self, reports: np.ndarray) -> np.ndarray:
-        reports = np.ascontiguousarray(reports)
-        width = NUMBER.itemsize + max(map(_width, self.partitions))
-        if reports.dtype != np.uint8 or reports.ndim != 2 or reports.shape[1] != width:
-            raise ValueError(
-                f"reports on these partitions are rows of {width} bytes; these have shape {reports.shape} "
-                f"and type {reports.dtype}"
-            )
-        drawn = np.ascontiguousarray(reports[:, : NUMBER.itemsize]).view(NUMBER)[:, 0]
-        if (drawn >= len(self.partitions)).any():
-            raise ValueError(f"a report names partition {drawn.max()}, but there are {len(self.partitions)}")
-        totals = [np.array([len(reports)])]
+        width, many = max(map(_width, self.partitions)), len(self.partitions)
+        drawn, inner = split_numbers(reports, width, many, "partition")
+        totals = [np.array([len(drawn)])]
         for number, partition in enumerate(self.partitions):
-            totals.append(
-                partition.oracle.collect(_decode(partition, reports[drawn == number, NUMBER.itemsize :]))
-            )
+            totals.append(partition.oracle.collect(_decode(partition, inner[drawn == number])))
         return np.concatenate(totals)
 
     def histogram(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -12,9 +12,10 @@ from typing import Self, final
 import numpy as np
 
 from stratagem.io.screen import brief
+from stratagem.math.counts import Counts, counted
 from stratagem.math.shuffling import PrivacyBlanket
 from stratagem.strategies.pattern import Pattern, overlaps
-from stratagem.strategies.strategy import MatrixStrategy, Randomiser
+from stratagem.strategies.strategy import MatrixStrategy, Randomiser, check_counts
 
 OUTPUTS = 1 << 53
 """Largest number of reports: whole numbers up to 2^53 are exact in every language."""
@@ -68,6 +69,11 @@ class TranslationStrategy(Randomiser):
         """Measured privacy loss: log E if a pattern occurs, as each has cells inside and outside."""
         return math.log(self.ratio) if (self.weights > 0).any() else 0.0
 
+    @final
+    @property
+    def translated(self) -> Self:
+        return self
+
     @property
     def blanket(self) -> PrivacyBlanket:
         levels = self.ratio - 1
@@ -88,10 +94,11 @@ class TranslationStrategy(Randomiser):
         pairs = zip(self.patterns, theta, strict=True)
         return math.fsum(share * (b.size - float(overlaps(b.spectrum).min())) for b, share in pairs)
 
+    @final
     @property
     def window(self) -> bool:
         """Whether the domain is a part of longer cycles, so that M is not diagonal in its characters."""
-        return False
+        return self.cycles != tuple(self.lengths)
 
     @abstractmethod
     def eigenvalues_at(self, touched: Sequence[int]) -> np.ndarray:
@@ -107,9 +114,11 @@ class TranslationStrategy(Randomiser):
 
     @final
     @cached_property
-    def owner(self) -> dict[int, int]:
+    def owner(self) -> tuple[int, ...]:
         """The number of the group that holds each attribute."""
-        return {i: group for group, members in enumerate(self.groups) for i in members}
+        return tuple(
+            group for _, group in sorted((i, g) for g, members in enumerate(self.groups) for i in members)
+        )
 
     @final
     @cached_property
@@ -135,6 +144,12 @@ class TranslationStrategy(Randomiser):
         for b, users in self._grouped(chosen):
             outputs[users] = self.offsets[b] + self._draw(b, places, users, rng)
         return outputs
+
+    @final
+    def histogram(self, x: np.ndarray, rng: np.random.Generator) -> Counts:
+        """Draw the counts of outputs (m,) when x[u] users (n,) have type u, of a domain that can be counted."""
+        values = np.repeat(np.arange(self.domain_size), check_counts(x, self.domain_size))
+        return counted(self.randomise(values, rng), self.outputs)
 
     @final
     @property
@@ -293,8 +308,7 @@ def checked(strategy: TranslationStrategy) -> np.ndarray:
         )
     if not (strategy.ratio > 1 and math.isfinite(strategy.ratio)):
         raise ValueError(f"the ratio of the two levels is {strategy.ratio!r}: give exp(epsilon), above 1")
-    members = sorted(i for group in strategy.groups for i in group)
-    lengths = strategy.lengths
+    lengths, members = strategy.lengths, sorted(i for group in strategy.groups for i in group)
     if members != list(range(len(lengths))) or not all(strategy.groups):
         raise ValueError("the groups do not hold every attribute once: give a partition of the attributes")
     if len(strategy.cycles) != len(lengths) or any(
@@ -358,10 +372,6 @@ class OrbitStrategy(TranslationStrategy):
             raise ValueError(
                 "a pattern of an orbit does not have every attribute as an axis: use JuntaStrategy"
             )
-
-    @property
-    def window(self) -> bool:
-        return self.cycles != self.lengths
 
     def _apart(self, theta: Sequence[float]) -> float:
         pairs = list(zip(self.patterns, theta, strict=True))

@@ -20,7 +20,6 @@ from stratagem.math.number import above_minimum, number_text, users_text
 from stratagem.problem import Average, Problem, problem_of, relative_gap
 from stratagem.published import BASELINES, Baseline
 from stratagem.solvers import Callback, Solver
-from stratagem.strategies import TranslationStrategy
 from stratagem.study.optimisation import ENDED_BY_HAND, solved
 from stratagem.study.preset import solver_of
 from stratagem.study.ranking import (
@@ -339,7 +338,7 @@ def compare(
         several = RANKED < n <= COMPARED
         with within(time.until(FOUND) if several else time.left):
             solution = solved(asked, chosen, on_step)
-        if several and isinstance(solution.strategy, TranslationStrategy):
+        if several and solution.strategy.translated is not None:
             solution = replace(solution, baselines=_all_baselines(solution, time))
         if more := tuple(also):
             solution = replace(solution, baselines=rank_also(solution.baselines, more, solution.problem))

@@ -16,7 +16,7 @@ from stratagem.math.computing import on_one_core
 from stratagem.math.deadline import deadline, within
 from stratagem.problem import Average, Problem
 from stratagem.published import BASELINES, MEANS, Baseline, Setting
-from stratagem.published.marginal_selection import MARGINAL_SELECTION
+from stratagem.published.marginal import MARGINAL_SELECTION
 from stratagem.solvers.junta.published_junta import published_juntas, sampled_tables
 from stratagem.solvers.junta.signature_choice import searchable
 from stratagem.strategies import (

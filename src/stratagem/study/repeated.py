@@ -11,8 +11,7 @@ from typing import Any, ClassVar
 
 from stratagem.bounds import noiseless
 from stratagem.estimators import ask
-from stratagem.estimators.averaged import Averaged, Rounds
-from stratagem.estimators.best_linear import BestLinear
+from stratagem.estimators.best_linear import Averaged, BestLinear, Rounds
 from stratagem.math.deadline import deadline, within
 from stratagem.math.number import above_minimum
 from stratagem.mechanism.client import MOST_BITS

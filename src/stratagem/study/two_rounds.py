@@ -24,9 +24,8 @@ from stratagem.solvers import Auto, Callback
 from stratagem.strategies import MatrixStrategy
 from stratagem.study.optimisation import optimise
 from stratagem.workloads import AllRange, Prefix, Workload, all_range, prefix
-from stratagem.workloads.combined import unweighted
 from stratagem.workloads.given import WorkloadLike, workload_of
-from stratagem.workloads.merged import Spread, unpadded
+from stratagem.workloads.merged import Spread
 from stratagem.workloads.naming import Naming
 
 GROUPS, STEPS = 64, 100
@@ -253,7 +252,7 @@ def _bins(first: Mechanism) -> Bins:
 def _about(workload: Workload, merged: Attribute) -> Workload:
     """Return all prefixes or all ranges of merged bins."""
     if len(workload.domain.sizes) == 1:
-        match unpadded(unweighted(workload)[1]):
+        match workload.unweighted[1].unpadded:
             case Prefix():
                 return prefix(merged)
             case AllRange():

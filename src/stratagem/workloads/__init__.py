@@ -18,9 +18,8 @@ from stratagem.math.number import array
 from stratagem.workloads.combined import Stack, Weighted
 from stratagem.workloads.explicit import Explicit, power_queries
 from stratagem.workloads.identity import Identity, Total
-from stratagem.workloads.marginals import Marginals
+from stratagem.workloads.marginals import Marginals, Parity
 from stratagem.workloads.merged import of_answers
-from stratagem.workloads.parity import Parity
 from stratagem.workloads.product import Product
 from stratagem.workloads.ranges import AllRange, Prefix
 from stratagem.workloads.workload import OPERATIONS, Workload

@@ -1,10 +1,10 @@
-"""Queries less their multiples of the total, which is known exactly, and their factors scale by scale."""
+"""Queries less their multiples of the total, which is known exactly: factors scale by scale, what they depend on."""
 
 from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import lru_cache, reduce
 from typing import Any, NamedTuple, cast
@@ -17,7 +17,6 @@ from stratagem.math.privacy import uniform
 from stratagem.workloads.combined import LARGEST, SMALLEST, Stack, Weighted
 from stratagem.workloads.explicit import Explicit
 from stratagem.workloads.identity import Total
-from stratagem.workloads.merged import Merged
 from stratagem.workloads.product import Product
 from stratagem.workloads.workload import Array, Workload
 
@@ -51,19 +50,29 @@ def differences(workload: Workload, prior: Array | None = None) -> Workload | No
     Every strategy knows the number of users, so that their variances are the same. A query that weighs all user
     types alike is left out exactly, however much it outweighs the others: in V it would take their digits.
     """
+
+    def left(part: Workload) -> Workload | None:
+        match part:
+            case Total():
+                return None
+            case Explicit():
+                return _explicit(centred_rows(part.rows, prior), part)
+        return part if part.domain_size > 1 else None
+
+    return _rebuilt(workload, left)
+
+
+def _rebuilt(workload: Workload, part: Callable[[Workload], Workload | None]) -> Workload | None:
+    """Return a workload with other parts inside its weights and stacks, itself where none changes, None without any."""
     match workload:
-        case Total():
-            return None
         case Weighted():
-            inner = differences(workload.workload, prior)
-            return workload if inner is workload.workload else inner and Weighted(inner, workload.weight)
+            inner = _rebuilt(workload.workload, part)
+            return workload if inner is workload.workload else inner and replace(workload, workload=inner)
         case Stack():
-            parts = tuple(part for one in workload.parts if (part := differences(one, prior)) is not None)
-            same = len(parts) == len(workload.parts) and all(map(operator.is_, parts, workload.parts))
-            return workload if same else Stack(parts) if parts else None
-        case Explicit():
-            return _explicit(centred_rows(workload.rows, prior), workload)
-    return workload if workload.domain_size > 1 else None
+            found = tuple(one for old in workload.parts if (one := _rebuilt(old, part)) is not None)
+            same = len(found) == len(workload.parts) and all(map(operator.is_, found, workload.parts))
+            return workload if same else Stack(found) if found else None
+    return part(workload)
 
 
 def levelled(workload: Workload, prior: Array | None = None) -> Workload:
@@ -72,18 +81,14 @@ def levelled(workload: Workload, prior: Array | None = None) -> Workload:
     Answers change by multiples of the number of users, variances do not. Only rows of a matrix change, and parts in
     which nothing would be left stay as they are.
     """
-    match workload:
-        case Weighted():
-            inner = levelled(workload.workload, prior)
-            return workload if inner is workload.workload else replace(workload, workload=inner)
-        case Stack():
-            found = tuple(levelled(part, prior) for part in workload.parts)
-            return workload if all(map(operator.is_, found, workload.parts)) else Stack(found)
-        case Explicit():
-            rows = centred_rows(workload.rows, prior)
-            largest = np.abs(rows).max()
-            return replace(workload, rows=rows) if SMALLEST <= largest <= LARGEST else workload
-    return workload
+
+    def centred(part: Workload) -> Workload:
+        if not isinstance(part, Explicit):
+            return part
+        rows = centred_rows(part.rows, prior)
+        return replace(part, rows=rows) if SMALLEST <= np.abs(rows).max() <= LARGEST else part
+
+    return _rebuilt(workload, centred) or workload
 
 
 class Outweighed(NamedTuple):
@@ -149,16 +154,16 @@ def _kept_root(workload: Workload) -> Array:
 
 def _root(workload: Workload, prior: Array | None) -> Array:
     """Return F as `root`."""
-    rest, n = differences(unmerged(workload), prior), workload.domain_size
+    rest, n = differences(workload.unmerged, prior), workload.domain_size
     if rest is None:
         return np.zeros((n, 0))
     grams, columns = dict[int, Array](), list[Array]()
-    for weight, part in sorted(parts(rest), key=lambda one: by_rows(one[1])):
-        if not by_rows(part):
+    for weight, part in sorted(parts(rest), key=lambda one: one[1].by_rows):
+        if not part.by_rows:
             size = int(_magnitude(abs(weight) * math.sqrt(part.frobenius_squared / part.queries)))
             grams[size] = grams.get(size, 0.0) + weight**2 * part.gram()
             continue
-        rows = weight * _rows(part, prior)
+        rows = weight * centred_rows(_rows(part), prior)
         sizes = _magnitude(np.linalg.norm(rows, axis=1))
         for size in np.unique(sizes[rows.any(axis=1)]).tolist():
             alike = rows[sizes == size]
@@ -170,33 +175,13 @@ def _root(workload: Workload, prior: Array | None) -> Array:
     return F if F.shape[1] <= WIDE * n else _fewer(F)
 
 
-def unmerged(workload: Workload) -> Workload:
-    """Return the queries about the cells of several attributes, in place of those about the same cells as one."""
-    return unmerged(workload.workload) if isinstance(workload, Merged) else workload
-
-
 def parts(workload: Workload) -> Iterator[tuple[float, Workload]]:
     """Yield the parts of a stack of weighted stacks in the order of their queries, each after its weight."""
-    match workload:
-        case Stack():
-            for part in workload.parts:
-                yield from parts(part)
-        case Weighted():
-            yield from ((workload.weight * weight, part) for weight, part in parts(workload.workload))
-        case _:
-            yield 1.0, workload
-
-
-def by_rows(workload: Workload) -> bool:
-    """Return whether rows of a matrix, which may be of any sizes, are among the queries of a part."""
-    match workload:
-        case Weighted():
-            return by_rows(workload.workload)
-        case Stack():
-            return any(map(by_rows, workload.parts))
-        case Product():
-            return any(map(by_rows, workload.factors))
-    return isinstance(workload, Explicit)
+    found = workload.split()
+    for part in found:
+        yield from parts(part)
+    if not found:
+        yield workload.unweighted
 
 
 def _magnitude(size: Any) -> Any:
@@ -204,13 +189,12 @@ def _magnitude(size: Any) -> Any:
     return np.floor(np.log10(np.maximum(size, np.finfo(float).tiny)) / DECADES).astype(int)
 
 
-def _rows(part: Workload, prior: Array | None) -> Array:
-    """Return the queries of a part (p x n), or as many of the same V, less their means."""
+def _rows(part: Workload) -> Array:
+    """Return the queries of a part (p x n), or as many of the same V."""
     if isinstance(part, Explicit):
-        return centred_rows(part.rows, prior)
+        return part.rows
     assert isinstance(part, Product)
-    rows = reduce(np.kron, [_fewer(_columns(one)) for one in part.factors]).T
-    return centred_rows(np.asarray(rows, dtype=float), prior)
+    return np.asarray(reduce(np.kron, [_fewer(_columns(one)) for one in part.factors]).T, dtype=float)
 
 
 def _columns(workload: Workload) -> Array:
@@ -256,3 +240,77 @@ def centred_rows(rows: Array, prior: Array | None) -> Array:
     rest = rest - (rest @ (uniform(rows.shape[1]) if prior is None else prior))[:, None]
     rounded = np.abs(rest).max(axis=1) <= ROUNDED * np.abs(rows).max(axis=1)
     return np.where(rounded[:, None], 0.0, rest)
+
+
+UNSEEN = 1e-9
+"""Share of a query's length, less its mean, that may lie where reports do not depend on the data."""
+UNSEEN_ENERGY = 1e-13
+"""Share of the squares of queries of one scale that may lie at characters which no report sees: their rounding."""
+LISTED = 1 << 24
+"""Most entries of queries whose lengths are computed one by one."""
+SHORTEST = 0.5
+"""Lower bound on the length, less its mean, of a query of zeros and ones, or of characters, that is no total."""
+ROUNDED_LENGTH = 1e-13
+"""Rounding of what a query of zeros and ones, or of characters, is off by, over n^(1/2)."""
+PROBES = 8
+"""Random combinations of the directions that reports do not depend on, in place of more of them.
+
+A query is off by t ||z||, z normal with PROBES entries, where it is off by t: less than t/1000 once in 10^25 times.
+"""
+
+
+def first_dependent(workload: Workload, null: Array, prior: Array | None = None) -> int | None:
+    """Return the first query w that depends on directions, by more than 1e-9 of its own length; None without one.
+
+    `null` (n x k) is an orthonormal basis of the directions, in which p, a prior (n,) or 1/n, may be too: w counts
+    less its mean, w - 1 p^T w, as the number of users is known. No query depends on them if
+    ||null^T (w - 1 p^T w)|| <= 1e-9 ||w - 1 p^T w|| for each, whatever its weight beside others.
+    """
+    shares, first = uniform(workload.domain_size) if prior is None else prior, 0
+    for _, part in parts(levelled(workload.unmerged, prior)) if null.shape[1] else ():
+        few, probes = part.queries * part.domain_size <= LISTED, _probes(null, part.queries)
+        if few and part.by_rows:
+            rows = centred_rows(part.matrix(), prior)
+            lost, own = np.linalg.norm(rows @ probes, axis=1), np.linalg.norm(rows, axis=1)
+        else:
+            own = _lengths(part, None, shares) if few else SHORTEST
+            lost = _lengths(part, probes, shares) - ROUNDED_LENGTH * math.sqrt(part.domain_size)
+        missing = lost > UNSEEN * own
+        if missing.any():
+            return first + int(missing.argmax())
+        first += part.queries
+    return None
+
+
+def unseen(workload: Workload, seen: np.ndarray) -> Array | None:
+    """Return the energies of queries at characters that are not `seen` (cycles), None where they are rounding.
+
+    Each scale of the queries counts for itself: the parts of a stack without their weights, every row of a matrix.
+    """
+    if seen.all():
+        return None
+    for _, part in parts(levelled(workload)):
+        rows = part.rows if isinstance(part, Explicit) else ()
+        for one in [Explicit(row[None], part.domain) for row in rows if row.any()] or [part]:
+            v = one.structure.translation_spectrum()[..., : seen.shape[-1]]
+            if v[~seen].sum() > UNSEEN_ENERGY * v.sum():
+                return np.where(seen, 0.0, v)
+    return None
+
+
+def _probes(null: Array, queries: int) -> Array:
+    """Return the basis (n x k), or as few random combinations of it as decide."""
+    count = PROBES if queries <= LISTED else 1
+    if null.shape[1] <= count:
+        return null
+    return null @ np.random.default_rng(0).standard_normal((null.shape[1], count))
+
+
+def _lengths(part: Workload, X: Array | None, shares: Array) -> Array:
+    """Return ||X^T (w - 1 p^T w)|| for every query w (p,), ||w - 1 p^T w|| without an X (n x k)."""
+    n, squares = part.domain_size, np.zeros(part.queries)
+    mean, width = part.answer(shares), max(1, LISTED // part.queries)
+    for start in range(0, n if X is None else X.shape[1], width):
+        block = np.eye(n, min(width, n - start), -start) if X is None else X[:, start : start + width]
+        squares += np.square(part.answer(block) - np.outer(mean, block.sum(axis=0))).sum(axis=1)
+    return np.sqrt(squares)

@@ -1,17 +1,16 @@
 """Workloads made of others: the queries of several, one after the other, and queries multiplied by a weight."""
 
-import math
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
-from numbers import Real
 from typing import final
 
 import numpy as np
 
 from stratagem.domain.domain import Domain
 from stratagem.io.screen import brief
+from stratagem.math.number import real
 from stratagem.workloads.product import workloads
 from stratagem.workloads.query import Query
 from stratagem.workloads.structure import Structure, stacked
@@ -47,6 +46,13 @@ class Stack(Workload):
     @property
     def in_order(self) -> bool:
         return any(part.in_order for part in self.parts)
+
+    @property
+    def by_rows(self) -> bool:
+        return any(part.by_rows for part in self.parts)
+
+    def split(self) -> tuple[Workload, ...]:
+        return self.parts
 
     @property
     def queries(self) -> int:
@@ -126,6 +132,26 @@ class Weighted(Workload):
         return self.workload.in_order
 
     @property
+    def whole_table(self) -> bool:
+        return self.workload.whole_table
+
+    @property
+    def by_rows(self) -> bool:
+        return self.workload.by_rows
+
+    @property
+    def unweighted(self) -> tuple[float, Workload]:
+        weight, inner = self.workload.unweighted
+        return self.weight * weight, inner
+
+    def split(self) -> tuple[Workload, ...]:
+        return tuple(Weighted(part, self.weight) for part in self.workload.split())
+
+    def factored(self) -> tuple[Workload, ...]:
+        first, *rest = self.workload.factored()
+        return Weighted(first, self.weight), *rest
+
+    @property
     def queries(self) -> int:
         return self.workload.queries
 
@@ -158,16 +184,8 @@ class Weighted(Workload):
         return self.weight * self.workload.adjoint(y)
 
 
-def unweighted(workload: Workload) -> tuple[float, Workload]:
-    """Return the product of all weights around a workload, and the workload inside them."""
-    weight = 1.0
-    while isinstance(workload, Weighted):
-        weight, workload = weight * workload.weight, workload.workload
-    return weight, workload
-
-
 def _weight(value: object) -> float:
-    number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
+    number = real(value)
     if not SMALLEST <= abs(number) <= LARGEST:
         raise ValueError(
             f"the weight is {value!r}, but must be a number between {SMALLEST} and {LARGEST} or its "

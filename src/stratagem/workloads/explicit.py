@@ -13,7 +13,7 @@ from stratagem.io.screen import brief
 from stratagem.math.number import array, dense, integer
 from stratagem.workloads.combined import Stack, Weighted
 from stratagem.workloads.product import Product
-from stratagem.workloads.query import Query, Row
+from stratagem.workloads.query import MatrixRow, Query
 from stratagem.workloads.structure import Structure
 from stratagem.workloads.workload import Array, Workload
 
@@ -84,6 +84,10 @@ class Explicit(Workload):
         return Explicit(matrix, Domain.of(matrix.shape[1]) if domain is None else domain)
 
     @property
+    def by_rows(self) -> bool:
+        return True
+
+    @property
     def queries(self) -> int:
         return len(self.rows)
 
@@ -107,7 +111,7 @@ class Explicit(Workload):
 
     def _describe(self, query: int) -> Query:
         name = self.names[query] if self.names else None
-        return Query((Row(tuple(range(len(self.domain.sizes))), query, name, self.rows[query]),))
+        return Query((MatrixRow(tuple(range(len(self.domain.sizes))), query, name, self.rows[query]),))
 
     def _answer(self, x: Array) -> Array:
         return self.rows @ x

@@ -9,9 +9,8 @@ from itertools import combinations, product
 
 import numpy as np
 
-from stratagem.workloads.combined import Stack, Weighted
+from stratagem.workloads.combined import Stack
 from stratagem.workloads.spectrum import Spectrum, Type, by_size, combined, common
-from stratagem.workloads.table import factors
 from stratagem.workloads.workload import Array, Margin, Workload
 
 
@@ -49,7 +48,7 @@ class Part:
     def of(margin: Margin) -> Part:
         """Split the queries of a table by their factors."""
         ordered, queries, free, spectra, start = [], [], [], [], 0
-        for factor in factors(margin.workload):
+        for factor in margin.workload.factored():
             own = margin.attributes[start : start + len(factor.domain.sizes)]
             spectrum, start = factor.structure.spectrum, start + len(own)
             if spectrum is None:
@@ -191,13 +190,8 @@ def subsets(attributes: Sequence[int]) -> Iterator[tuple[int, ...]]:
 
 def _pieces(workload: Workload) -> Iterator[Workload]:
     """Yield the parts of nested stacks with their weights; a workload with a spectrum is yielded whole."""
-    if workload.symmetry is not None:
-        yield workload
-    elif isinstance(workload, Stack):
-        for part in workload.parts:
-            yield from _pieces(part)
-    elif isinstance(workload, Weighted) and isinstance(workload.workload, Stack | Weighted):
-        for piece in _pieces(workload.workload):
-            yield Weighted(piece, workload.weight)
-    else:
+    parts = workload.split() if workload.symmetry is None else ()
+    for part in parts:
+        yield from _pieces(part)
+    if not parts:
         yield workload

@@ -25,6 +25,14 @@ class Identity(Workload):
     domain: Domain
 
     @property
+    def cells(self) -> slice:
+        return slice(None)
+
+    @property
+    def by_cell(self) -> bool:
+        return True
+
+    @property
     def queries(self) -> int:
         return self.domain.size
 

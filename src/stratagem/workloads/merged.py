@@ -11,31 +11,22 @@ import numpy as np
 
 from stratagem.domain.domain import Domain, check_one_attribute
 from stratagem.io.screen import brief
-from stratagem.workloads.combined import Weighted, unweighted
+from stratagem.workloads.combined import Weighted
 from stratagem.workloads.harmonics import averaged
 from stratagem.workloads.identity import Identity
-from stratagem.workloads.marginals import Marginals
 from stratagem.workloads.naming import Naming
-from stratagem.workloads.query import Query, Row
+from stratagem.workloads.query import MatrixRow, Query
 from stratagem.workloads.ranges import AllRange, Prefix
 from stratagem.workloads.structure import Structure
 from stratagem.workloads.workload import Array, Workload
 
 
-def is_table_of_all(workload: Workload) -> bool:
-    """Return whether the queries are those of one table of all attributes, however weighted."""
-    _, inner = unweighted(workload)
-    whole_table = isinstance(inner, Marginals) and inner.orders == (len(inner.domain.sizes),)
-    return isinstance(inner, Identity) or whole_table
-
-
 def merged(workload: Workload) -> Workload:
     """Return the same queries in the same order about one attribute of n values, the cells in row-major order."""
-    if isinstance(workload, Weighted):
-        return Weighted(merged(workload.workload), workload.weight)
-    if is_table_of_all(workload):
-        return Identity(Domain.of(workload.domain_size))
-    return workload if len(workload.domain.sizes) == 1 else Merged(workload)
+    weight, inner = workload.unweighted
+    single = inner if len(inner.domain.sizes) == 1 else Merged(inner)
+    found = Identity(Domain.of(inner.domain_size)) if inner.whole_table else single
+    return found if inner is workload else Weighted(found, weight)
 
 
 def _averaged(workload: Workload) -> Structure:
@@ -59,6 +50,10 @@ class Merged(Workload):
 
     def __post_init__(self):
         object.__setattr__(self, "domain", Domain.of(self.workload.domain_size))
+
+    @property
+    def unmerged(self) -> Workload:
+        return self.workload.unmerged
 
     @property
     def queries(self) -> int:
@@ -107,6 +102,10 @@ class Spread(Workload):
         object.__setattr__(self, "domain", Domain.of(len(self.starts)))
 
     @property
+    def tells_entries(self) -> bool:
+        return False
+
+    @property
     def queries(self) -> int:
         return self.workload.queries
 
@@ -134,7 +133,7 @@ class Spread(Workload):
         return self._adjoint_of(once.T)
 
     def _describe(self, query: int) -> Query:
-        return Query((Row((0,), query, self.naming.label(query)),))
+        return Query((MatrixRow((0,), query, self.naming.label(query)),))
 
     def _answer(self, x: Array) -> Array:
         return self.workload.answer(np.repeat(x / self._sizes[:, None], self._sizes, axis=0))
@@ -174,6 +173,10 @@ class Padded(Workload):
     @property
     def in_order(self) -> bool:
         return True
+
+    @property
+    def unpadded(self) -> Workload:
+        return self.workload
 
     @property
     def queries(self) -> int:
@@ -216,8 +219,3 @@ def of_answers(domain: Domain, ask: Callable[[Domain], Any]) -> Workload:
     if len(domain.attributes) > 1 or not values.no_answer:
         return ask(domain)
     return Padded(ask(Domain.sized(domain.names, (values.size - len(values.outside),))), domain)
-
-
-def unpadded(workload: Workload) -> Workload:
-    """Return the queries about the values that have an order, and other queries as they are."""
-    return workload.workload if isinstance(workload, Padded) else workload

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from stratagem.domain.attribute import Attribute
-from stratagem.workloads.query import Query, Row, Span, Wave
 from stratagem.workloads.ranges import AllRange
 
 if TYPE_CHECKING:
@@ -43,10 +42,10 @@ class Naming:
     def label(self, query: int) -> str:
         """Return the name of query number 0..p-1."""
         found = self.workload.describe(query)
-        if len(found.parts) == 1 and isinstance(found.parts[0], Row):
-            words = found.parts[0].name or f"query {query}"
-        else:
-            words = ", ".join([*self._conditions(found), *self._waves(found)]) or "everybody"
+        alone = query if len(found.parts) == 1 else None
+        said = [one.words(self.attributes, alone) for one in found.parts if not one.signed]
+        signed = [one.words(self.attributes, alone) for one in found.parts if one.signed]
+        words = ", ".join([*said, *([f"parity of {' and '.join(signed)}"] if signed else [])]) or "everybody"
         return words if found.weight == 1 else f"{found.weight:g} × {words}"
 
     def number(self, label: str) -> int:
@@ -58,7 +57,7 @@ class Naming:
         if many <= NAMED:
             found = next((query for query in range(many) if self.label(query) == label), None)
         elif isinstance(self.workload, AllRange) and self.workload.domain_size <= NAMED:
-            found = self._range(label)
+            found = self._range(label, self.workload)
         else:
             raise ValueError(
                 f"a query was asked for by name, but {many:,} are too many to be named: give its number"
@@ -69,45 +68,22 @@ class Naming:
             )
         return found
 
-    def _range(self, label: str) -> int | None:
+    def _range(self, label: str, ranges: AllRange) -> int | None:
         """Return the number of the range of one attribute that has a name."""
-        assert isinstance(self.workload, AllRange)
-        attribute, ends = self.attributes[0], range(self.workload.domain_size)
+        attribute, ends = self.attributes[0], range(ranges.domain_size)
 
         def half(low: int, high: int, side: int) -> str:
             return attribute.text(low, high).rpartition(" to ")[side]
 
         begins = [low for low in ends if label.startswith(half(low, ends[-1], 0))]
         stops = [high for high in ends if label.endswith(half(0, high, 2))]
-        pairs = ((low, high) for low in begins for high in stops if 0 <= high - low < self.workload.width)
+        pairs = ((low, high) for low in begins for high in stops if 0 <= high - low < ranges.width)
         singles = ((value, value) for value in ends if attribute.text(value, value) == label)
         several = (pair for pair in pairs if attribute.text(*pair) == label)
         found = next(several, None) or next(singles, None)
-        return None if found is None else self.workload.number(*found)
+        return None if found is None else ranges.number(*found)
 
     def where(self, query: int) -> list[dict[str, Any]]:
         """Return the condition on each attribute that a query depends on; empty where it is no such count."""
-        parts = self.workload.describe(query).parts
-        spans = [part for part in parts if isinstance(part, Span)]
-        if len(spans) < len(parts):
-            return []
+        spans = self.workload.describe(query).spans or ()
         return [self.attributes[one.attribute].bounds(one.low, one.high) for one in spans]
-
-    def _conditions(self, query: Query) -> list[str]:
-        words = []
-        for part in query.parts:
-            if isinstance(part, Span):
-                words.append(self.attributes[part.attribute].text(part.low, part.high))
-            elif isinstance(part, Row):
-                names = " and ".join(self.attributes[i].name for i in part.attributes)
-                words.append(part.name or f"query {part.number} of {names}")
-        return words
-
-    def _waves(self, query: Query) -> list[str]:
-        """Return the attributes whose values count positive or negative, as one phrase if there are any."""
-        names = []
-        for part in query.parts:
-            if isinstance(part, Wave):
-                one = self.attributes[part.attribute]
-                names.append(one.name if one.size == 2 else f"{one.name} (wave {part.row})")
-        return [f"parity of {' and '.join(names)}"] if names else []

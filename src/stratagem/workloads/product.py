@@ -102,6 +102,13 @@ class Product(Workload):
         return any(factor.in_order for factor in self.factors)
 
     @property
+    def by_rows(self) -> bool:
+        return any(factor.by_rows for factor in self.factors)
+
+    def factored(self) -> tuple[Workload, ...]:
+        return tuple(one for factor in self.factors for one in factor.factored())
+
+    @property
     def queries(self) -> int:
         return math.prod(factor.queries for factor in self.factors)
 
@@ -130,7 +137,9 @@ class Product(Workload):
     def _joined(self, chosen: Sequence[tuple[tuple[int, ...], Workload]]) -> tuple[tuple[int, ...], Workload]:
         """Return the attributes and the queries of a combination of margins, one from each factor."""
         first = itertools.accumulate((len(factor.domain.sizes) for factor in self.factors), initial=0)
-        touching = [(start, *one) for start, one in zip(first, chosen, strict=False) if _touches(one[1])]
+        touching = [
+            (start, *one) for start, one in zip(first, chosen, strict=False) if not isinstance(one[1], Total)
+        ]
         attributes = tuple(start + i for start, own, _ in touching for i in own) or (0,)
         return attributes, _together(self.domain.part(attributes), [queries for *_, queries in touching])
 
@@ -175,15 +184,11 @@ class Product(Workload):
         return sorted(range(len(growth)), key=growth.__getitem__)
 
 
-def _touches(queries: Workload) -> bool:
-    return not isinstance(queries, Total)
-
-
 def _together(domain: Domain, parts: list[Workload]) -> Workload:
     """Return all combinations of the queries of workloads that share out the attributes of a domain."""
     if not parts:
         return Total(domain)
-    if all(isinstance(part, Identity) for part in parts):
+    if all(part.by_cell for part in parts):
         return Identity(domain)
     return parts[0] if len(parts) == 1 else Product(tuple(parts))
 

@@ -6,6 +6,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import final
 
 import numpy as np
@@ -13,7 +14,6 @@ import numpy as np
 from stratagem.domain.domain import Domain, check_one_attribute
 from stratagem.io.screen import brief
 from stratagem.math.number import integer
-from stratagem.workloads.combined import unweighted
 from stratagem.workloads.harmonics import averaged
 from stratagem.workloads.query import Query, Span
 from stratagem.workloads.structure import Norms, Structure, all_range_norms, prefix_norms, short_range_norms
@@ -46,6 +46,14 @@ class Prefix(Workload):
         return True
 
     @property
+    def cumulative(self) -> bool:
+        return True
+
+    @property
+    def range_lengths(self) -> np.ndarray:
+        return np.arange(1, self.domain.size + 1)
+
+    @property
     def queries(self) -> int:
         return self.domain.size
 
@@ -55,17 +63,13 @@ class Prefix(Workload):
 
     @property
     def structure(self) -> Structure:
-        return Structure(
-            translation_spectrum=self._averaged, closed_norms=lambda: prefix_norms(self.domain.size)
-        )
+        norms = partial(prefix_norms, self.domain.size)
+        return Structure(translation_spectrum=lambda: averaged(self.diagonals()), closed_norms=norms)
 
     def diagonals(self) -> Array:
         """Return the sums of V[u, u + k] over u, (n - k) (n - k + 1) / 2 for k = 0, ..., n - 1."""
         left = self.domain.size - np.arange(self.domain.size, dtype=np.float64)
         return left * (left + 1) / 2
-
-    def _averaged(self) -> Array:
-        return averaged(self.diagonals())
 
     def _gram(self) -> Array:
         left = float(self.domain.size) - np.arange(self.domain.size)
@@ -112,6 +116,14 @@ class AllRange(Workload):
         return True
 
     @property
+    def range_lengths(self) -> np.ndarray:
+        return np.arange(1, self.width + 1)
+
+    @property
+    def range_classes(self) -> np.ndarray:
+        return np.repeat(np.arange(self.width), self.domain.size - np.arange(self.width))
+
+    @property
     def queries(self) -> int:
         return self.width * self.domain.size - self.width * (self.width - 1) // 2
 
@@ -122,7 +134,7 @@ class AllRange(Workload):
 
     @property
     def structure(self) -> Structure:
-        return Structure(translation_spectrum=self._averaged, closed_norms=self._norms)
+        return Structure(translation_spectrum=lambda: averaged(self.diagonals()), closed_norms=self._norms)
 
     def _norms(self) -> Norms | None:
         n = self.domain.size
@@ -136,9 +148,6 @@ class AllRange(Workload):
         ranges = np.where(length <= self.width, self.domain.size + 1.0 - length, 0.0)
         longer = np.cumsum(ranges[::-1])[::-1]
         return np.cumsum(longer[::-1])[::-1]
-
-    def _averaged(self) -> Array:
-        return averaged(self.diagonals())
 
     def _gram(self) -> Array:
         n = self.domain.size
@@ -196,7 +205,7 @@ def _triangle(k: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Line:
+class PathGram:
     """The Gram matrix of all prefixes or all ranges of n values, P V P = scale (L^+ - share r r^T), P = I - 11^T/n.
 
     L = tridiag(-1, 2, -1) with ones at its ends is the Laplacian of the path. Its vectors are the cosines
@@ -226,15 +235,15 @@ class Line:
         return math.sqrt(self.scale * self.share) * np.where(j % 2 == 1, waves, 0.0)
 
 
-def line(workload: Workload) -> Line | None:
+def line(workload: Workload) -> PathGram | None:
     """Return the structure of all prefixes or all ranges of at least two values, weighted or not; None for others."""
     n, norms = workload.domain_size, workload.structure.norms
-    weight, workload = unweighted(workload)
+    weight, workload = workload.unweighted
     square = weight**2
     total = 0.0 if norms is None else n * norms.total
     match workload:
         case Prefix() if n > 1:
-            return Line(n, square, 0.0, total)
+            return PathGram(n, square, 0.0, total)
         case AllRange(width=width) if width == n > 1:
-            return Line(n, square * (n + 1), 1 / (n + 1), total)
+            return PathGram(n, square * (n + 1), 1 / (n + 1), total)
     return None

@@ -110,7 +110,7 @@ FAMILIES: dict[str, Family] = {
 
 
 @dataclass(frozen=True)
-class Request:
+class Wanted:
     """What the caller asks for beside the name: a domain, and options of a family."""
 
     domain: Domain | None = None
@@ -159,7 +159,7 @@ class FamilyRecipe:
     order: int | None = None
     width: int | None = None
 
-    def workload(self, request: Request, source: str) -> Workload:
+    def workload(self, request: Wanted, source: str) -> Workload:
         """Return the family's workload on the caller's domain; the caller's options win over the file's."""
         family = FAMILIES.get(self.family) if isinstance(self.family, str) else None
         if family is None:
@@ -167,7 +167,7 @@ class FamilyRecipe:
                 f"{source}: family = {self.family!r}, but the families are {', '.join(FAMILIES)}: "
                 "use one of them"
             )
-        options = Request(order=self.order, width=self.width).options() | request.options()
+        options = Wanted(order=self.order, width=self.width).options() | request.options()
         refuse_options(options, family.options, source)
         if request.domain is None:
             raise ValueError(
@@ -236,7 +236,7 @@ class QueryRecipe:
             {name: build(Stated, self.attributes[name], at).attribute(at) for name, at in tables.items()}
         )
 
-    def workload(self, request: Request, source: str) -> Workload:
+    def workload(self, request: Wanted, source: str) -> Workload:
         """Return the stack of the queries."""
         refuse_options(request.options(), (), source)
         domain = self.fixed(source)

@@ -16,7 +16,7 @@ from stratagem.math.number import entries
 from stratagem.workloads.combined import Weighted
 from stratagem.workloads.explicit import Explicit
 from stratagem.workloads.harmonics import averaged
-from stratagem.workloads.query import Query, Span, cell, entries_of, touched_by
+from stratagem.workloads.query import Query, Span, cell
 from stratagem.workloads.structure import Structure
 from stratagem.workloads.workload import Array, Margin, Workload
 
@@ -45,6 +45,14 @@ class Ranges(Workload):
     def lengths(self) -> np.ndarray:
         """Number of values of each range (k,)."""
         return self.high - self.low + 1
+
+    @property
+    def range_lengths(self) -> np.ndarray:
+        return np.unique(self.lengths)
+
+    @property
+    def range_classes(self) -> np.ndarray:
+        return np.searchsorted(np.unique(self.lengths), self.lengths)
 
     @property
     def frobenius_squared(self) -> float:
@@ -89,6 +97,10 @@ class Cells(Workload):
     chosen: np.ndarray
 
     @property
+    def cells(self) -> np.ndarray:
+        return self.chosen
+
+    @property
     def queries(self) -> int:
         return len(self.chosen)
 
@@ -118,7 +130,7 @@ class Cells(Workload):
 
 @final
 @dataclass(frozen=True, eq=False)
-class Selection(Workload):
+class SomeQueries(Workload):
     """The queries of a workload with the numbers `chosen` (k,), in that order; any may come several times."""
 
     __repr__ = brief
@@ -154,7 +166,7 @@ class Selection(Workload):
         asked = [self.workload.describe(int(number)) for number in self.chosen]
         alike: dict[tuple[tuple[int, ...], float, type[Workload]], list[int]] = {}
         for place, query in enumerate(asked):
-            touched = tuple(sorted({i for part in query.parts for i in touched_by(part)})) or (0,)
+            touched = tuple(sorted({i for part in query.parts for i in part.touched})) or (0,)
             alike.setdefault((touched, query.weight, _kind(query)), []).append(place)
         return tuple(
             self._margin([asked[i] for i in places], *kind, np.array(places))
@@ -206,8 +218,8 @@ class Selection(Workload):
 
 def _kind(query: Query) -> type[Workload]:
     """Return what a query is over the table that it touches: a range of one attribute, a cell of several, or a row."""
-    spans = [part for part in query.parts if isinstance(part, Span)]
-    if len({part.attribute for part in spans}) < len(query.parts):
+    spans = query.spans
+    if spans is None or len({part.attribute for part in spans}) < len(spans):
         return Explicit
     if len(spans) <= 1:
         return Ranges
@@ -216,13 +228,13 @@ def _kind(query: Query) -> type[Workload]:
 
 def _span(query: Query, size: int) -> tuple[int, int]:
     """Return the first and the last value that a query counts, all where it has no part."""
-    spans = [part for part in query.parts if isinstance(part, Span)]
+    spans = query.spans
     return (spans[0].low or 0, spans[0].high) if spans else (0, size - 1)
 
 
 def _cell(query: Query, touched: tuple[int, ...], sizes: Sequence[int]) -> int:
     """Return the number of the cell that a query counts."""
-    values = {part.attribute: part.high for part in query.parts if isinstance(part, Span)}
+    values = {part.attribute: part.high for part in query.spans or ()}
     return int(np.ravel_multi_index(tuple(values[i] for i in touched), tuple(sizes)))
 
 
@@ -230,7 +242,6 @@ def _row(query: Query, touched: tuple[int, ...], sizes: Sequence[int]) -> np.nda
     """Return the entries (n,) of a query over the table of the attributes that it touches, its weight left out."""
     row = np.ones(tuple(sizes))
     for part in query.parts:
-        own = touched_by(part)
-        sides = [a if i in own else 1 for i, a in zip(touched, sizes, strict=True)]
-        row = row * entries_of(part, math.prod(sides)).reshape(sides)
+        sides = [a if i in part.touched else 1 for i, a in zip(touched, sizes, strict=True)]
+        row = row * part.column(math.prod(sides)).reshape(sides)
     return row.ravel()

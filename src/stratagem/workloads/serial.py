@@ -14,9 +14,8 @@ from stratagem.domain.domain import Domain
 from stratagem.workloads.combined import Stack, Weighted
 from stratagem.workloads.explicit import Explicit
 from stratagem.workloads.identity import Identity, Total
-from stratagem.workloads.marginals import Marginals
+from stratagem.workloads.marginals import Marginals, Parity
 from stratagem.workloads.merged import Padded
-from stratagem.workloads.parity import Parity
 from stratagem.workloads.product import Product
 from stratagem.workloads.ranges import AllRange, Prefix
 from stratagem.workloads.workload import Array, Workload

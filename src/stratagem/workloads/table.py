@@ -8,7 +8,7 @@ import numpy as np
 
 from stratagem.domain.domain import Domain
 from stratagem.math.privacy import uniform
-from stratagem.workloads.combined import Stack, Weighted, unweighted
+from stratagem.workloads.combined import Stack, Weighted
 from stratagem.workloads.identity import Identity, Total
 from stratagem.workloads.product import Product
 from stratagem.workloads.workload import Array, Margin, Workload
@@ -48,10 +48,10 @@ def on_table(workload: Workload, own: Sequence[int], attributes: Sequence[int], 
         return Stack(tuple(on_table(part, own, attributes, domain) for part in workload.parts))
     pieces: dict[int, tuple[tuple[int, ...], Workload]] = {}
     start, weight = 0, 1.0
-    for factor in factors(workload):
+    for factor in workload.factored():
         places = tuple(own[start : start + len(factor.domain.sizes)])
         start += len(places)
-        size, inner = unweighted(factor)
+        size, inner = factor.unweighted
         weight *= size
         for held, piece in _pieces(places, inner):
             first = attributes.index(held[0])
@@ -76,13 +76,3 @@ def _pieces(places: tuple[int, ...], factor: Workload) -> list[tuple[tuple[int, 
     if isinstance(factor, Identity) and len(places) > 1:
         return [((i,), Identity(factor.domain.part((k,)))) for k, i in enumerate(places)]
     return [(places, factor)]
-
-
-def factors(workload: Workload) -> list[Workload]:
-    """Return the factors of a Kronecker product, the first with its weight."""
-    if isinstance(workload, Product):
-        return [one for factor in workload.factors for one in factors(factor)]
-    if isinstance(workload, Weighted) and isinstance(workload.workload, Product | Weighted):
-        first, *rest = factors(workload.workload)
-        return [Weighted(first, workload.weight), *rest]
-    return [workload]

@@ -45,6 +45,69 @@ class Workload(ABC):
         return False
 
     @property
+    def cumulative(self) -> bool:
+        """Whether the queries are the prefixes of one attribute: those at or below each value, in order."""
+        return False
+
+    @property
+    def cells(self) -> np.ndarray | slice | None:
+        """The cells of the domain that the queries count, one a query (p,); None where they count others."""
+        return None
+
+    @property
+    def by_cell(self) -> bool:
+        """Whether the queries are all cells of the domain in order: W = I."""
+        return False
+
+    @property
+    def whole_table(self) -> bool:
+        """Whether the queries are those of one table of all attributes, however weighted."""
+        return self.by_cell
+
+    @property
+    def by_rows(self) -> bool:
+        """Whether rows of a matrix, which may be of any sizes, are among the queries."""
+        return False
+
+    @property
+    def tells_entries(self) -> bool:
+        """Whether `describe` tells the entries of every query."""
+        return True
+
+    @property
+    def range_lengths(self) -> np.ndarray | None:
+        """The different lengths (k,), rising, of queries that are ranges of one attribute; None for others."""
+        return None
+
+    @property
+    def range_classes(self) -> np.ndarray:
+        """For every query (p,) the place of its length among `range_lengths`; without lengths its own number."""
+        return np.arange(self.queries)
+
+    @property
+    def unweighted(self) -> tuple[float, Workload]:
+        """The product of all weights around the queries, and the workload inside them."""
+        return 1.0, self
+
+    @property
+    def unpadded(self) -> Workload:
+        """The queries about the values that have an order; other queries as they are."""
+        return self
+
+    @property
+    def unmerged(self) -> Workload:
+        """The queries about the cells of several attributes, in place of those about the same cells as one."""
+        return self
+
+    def split(self) -> tuple[Workload, ...]:
+        """Return the workloads that are asked one after the other, weighted; none where it is a single one."""
+        return ()
+
+    def factored(self) -> tuple[Workload, ...]:
+        """Return the factors of nested Kronecker products, the first with all weights."""
+        return (self,)
+
+    @property
     @abstractmethod
     def queries(self) -> int:
         """The number p of queries, the rows of W."""

@@ -8,8 +8,7 @@ from itertools import combinations, product
 
 import numpy as np
 
-from stratagem.estimators.translation.reports import Placed, PlacedReports
-from stratagem.estimators.translation.score import Labels, Scores, orders
+from stratagem.estimators.translation.score import Labels, Placed, PlacedReports, Scores, orders
 from stratagem.math.number import entries
 from stratagem.workloads.product import translates
 
@@ -72,13 +71,8 @@ class Interactions:
             sizes = self.scores.sizes(labels)
             total = np.zeros((2 if self.squared else 1, self._sets(labels), *sizes))
             for reports in self.reports.placed:
-                transform = None
                 for axes in self._choices(reports.pattern, labels):
-                    transform = (
-                        self.scores.transform(reports.pattern, reports.multiple)
-                        if transform is None
-                        else transform
-                    )
+                    transform = self.scores.transform(reports.pattern, reports.multiple)
                     kernels = self.scores.interactions(transform, axes, labels)[: len(total)]
                     total += convolved(self._histogram(reports, axes, labels), kernels)
             self._found[labels] = total

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import final
 
 import numpy as np
 
-from stratagem.estimators.accuracy import Accuracy
-from stratagem.estimators.estimator import Estimator, estimator
-from stratagem.estimators.evidence import Evidence
-from stratagem.estimators.support import check_sizes
+from stratagem.estimators.accuracy import Accuracy, check_sizes
+from stratagem.estimators.estimator import Estimator, Evidence, estimator, even_handed
 from stratagem.estimators.translation.score import Scores, Slots, placements, refuse
 from stratagem.estimators.translation.translates import Translates
 from stratagem.math.counts import Counts
-from stratagem.strategies import JuntaStrategy, TableSampling
+from stratagem.strategies import JuntaStrategy, TableSampling, TranslationStrategy
 from stratagem.strategies.junta import type_of
 from stratagem.workloads import Workload
 from stratagem.workloads.harmonics import Harmonics, Part, harmonics
@@ -39,13 +37,8 @@ class Juntas(Translates[JuntaStrategy]):
     def accuracy(self, workload: Workload) -> Accuracy:
         return junta_accuracy(workload, self.strategy)
 
-    def objective(self, workload: Workload, factor: Callable[[], np.ndarray] | None = None) -> float:
-        return self.accuracy(workload).objective
 
-
-@estimator.register
-def _(strategy: JuntaStrategy, prior: np.ndarray | None = None) -> Estimator:
-    return Juntas(strategy) if prior is None else estimator(strategy.dense(), prior)
+estimator.register(JuntaStrategy, even_handed(Juntas))
 
 
 @final
@@ -65,9 +58,6 @@ class Sampling(Estimator):
     def accuracy(self, workload: Workload) -> Accuracy:
         return junta_accuracy(workload, self.strategy)
 
-    def objective(self, workload: Workload, factor: Callable[[], np.ndarray] | None = None) -> float:
-        return self.accuracy(workload).objective
-
     def evidence(self, counts: Counts) -> Evidence:
         return self._listed.evidence(counts)
 
@@ -80,13 +70,8 @@ class Sampling(Estimator):
     def _largest(self, workload: Workload) -> np.ndarray:
         return self._listed.largest(workload)
 
-    def _worst(self, workload: Workload) -> float:
-        return float(self._listed.largest(workload).max())
 
-
-@estimator.register
-def _(strategy: TableSampling, prior: np.ndarray | None = None) -> Estimator:
-    return Sampling(strategy) if prior is None else estimator(strategy.dense(), prior)
+estimator.register(TableSampling, even_handed(Sampling))
 
 
 def junta_accuracy(workload: Workload, strategy: JuntaStrategy | TableSampling) -> Accuracy:
@@ -116,12 +101,8 @@ def junta_accuracy(workload: Workload, strategy: JuntaStrategy | TableSampling) 
         share += float(np.sum(v / m))
         variance += float(np.sum(v * (1 / m - 1)))
     per_type, attributes = np.array([max(variance, 0.0)]), None
-    if found.parts:
-        if isinstance(strategy, TableSampling):
-            raise ValueError(
-                "queries that know an order were given for table sampling: ask about tables alone"
-            )
-        per_type, attributes = variances_by_type(found, strategy, variance)
+    if found.ordered and (translates := strategy.translated) is not None:
+        per_type, attributes = variances_by_type(found, translates, variance)
     return Accuracy(workload.scale * share, per_type, workload.queries, attributes)
 
 
@@ -139,7 +120,7 @@ def _by_type(
         touched = [i for group, count in zip(fine.groups, kind, strict=True) for i in group[:count]]
         coarse = type_of(strategy.groups, touched)
         names = [workload.domain.names[i] for i in touched]
-        if any(i in found.ordered for i in touched) and isinstance(strategy, JuntaStrategy):
+        if any(i in found.ordered for i in touched):
             m = _supported(strategy.eigenvalues_at(touched), names)
             yield _resolved(found, touched, m.shape) * (v * many / found.values(touched).mean() / m.size), m
             continue
@@ -170,7 +151,7 @@ WRITTEN = 1 << 20
 
 
 def variances_by_type(
-    found: Harmonics, strategy: JuntaStrategy, mean: float
+    found: Harmonics, strategy: TranslationStrategy, mean: float
 ) -> tuple[np.ndarray, tuple[int, ...] | None]:
     """Return t_u for each cell of the ordered attributes, and these attributes.
 
@@ -190,7 +171,7 @@ def variances_by_type(
     return np.broadcast_to(total.reshape(shape), sizes).ravel(), None
 
 
-def _part_by_type(part: Part, strategy: JuntaStrategy) -> np.ndarray:
+def _part_by_type(part: Part, strategy: TranslationStrategy) -> np.ndarray:
     """Return the variance that a user adds to the answers of one table, by the cell of its ordered attributes.
 
     A report that covers some attributes of the table gives its cells the score K/cells, K as in `Scores`, and so

@@ -10,13 +10,11 @@ from typing import final
 
 import numpy as np
 
-from stratagem.estimators.accuracy import Accuracy
+from stratagem.estimators.accuracy import Accuracy, check_sizes, check_support
 from stratagem.estimators.best_linear import LeastVariance
-from stratagem.estimators.estimator import Estimator, estimator
-from stratagem.estimators.support import check_domain, check_sizes, check_support
-from stratagem.estimators.translation.margin import products
-from stratagem.estimators.translation.reports import PlacedReports
-from stratagem.estimators.translation.score import even_scores
+from stratagem.estimators.estimator import estimator, even_handed
+from stratagem.estimators.translation.score import PlacedReports, even_scores
+from stratagem.estimators.translation.tables import products
 from stratagem.estimators.translation.transformed import by_transforms, transformed_objective
 from stratagem.estimators.translation.translates import SMALL, Translates
 from stratagem.math.linalg import CentredInverse, PseudoInverse, centred_inverse
@@ -24,7 +22,6 @@ from stratagem.math.transform import irfftn, rfftn
 from stratagem.strategies import OrbitStrategy
 from stratagem.workloads import Workload
 from stratagem.workloads.centring import root, total_term
-from stratagem.workloads.identity import Identity
 
 
 @final
@@ -46,7 +43,8 @@ class ShortWindow(LeastVariance):
     def privacy(self) -> tuple[float, float]:
         return self.strategy.epsilon, self.strategy.delta
 
-    def inverted(self) -> CentredInverse | PseudoInverse:
+    @cached_property
+    def inverse(self) -> CentredInverse | PseudoInverse:
         n = self.strategy.domain_size
         C = np.zeros((n, n))
         for weight, rows in _translates(self.strategy):
@@ -58,7 +56,7 @@ class ShortWindow(LeastVariance):
     def check(self, workload: Workload) -> None:
         if workload.domain.sizes != self.strategy.sizes:
             check_sizes(workload, self.sizes)
-        if isinstance(self.inverse, PseudoInverse):
+        if self.inverse.null.shape[1] > 1:  # the prior alone is in it where all is answered
             check_support(workload, self.inverse.null)
 
     def accuracy(self, workload: Workload) -> Accuracy:
@@ -182,8 +180,7 @@ class Orbits(Translates[OrbitStrategy]):
         return ShortWindow(self.cycles, self.strategy.sizes)
 
     def accuracy(self, workload: Workload) -> Accuracy:
-        given, workload, strategy = workload, self.asked(workload), self.cycles
-        check_domain(workload, strategy.domain_size)
+        given, workload, strategy = workload, self.tables.asked(workload), self.cycles
         if workload.symmetry == strategy.cycles:
             value = self.objective(given)
             per_type = np.array([value / workload.scale - workload.mean_square])
@@ -194,19 +191,16 @@ class Orbits(Translates[OrbitStrategy]):
         return Accuracy(float(per_type.sum()) + workload.frobenius_squared, per_type, workload.queries)
 
     def objective(self, workload: Workload, factor: Callable[[], np.ndarray] | None = None) -> float:
-        workload, strategy = self.asked(workload), self.cycles
-        check_domain(workload, strategy.domain_size)
+        workload, strategy = self.tables.asked(workload), self.cycles
         if strategy.window and _written_out(workload, strategy):
             return self._by_arrays.objective(workload)
         return transformed_objective(workload, strategy)
 
 
-@estimator.register
-def _(strategy: OrbitStrategy, prior: np.ndarray | None = None) -> Estimator:
-    return Orbits(strategy) if prior is None else estimator(strategy.dense(), prior)
+estimator.register(OrbitStrategy, even_handed(Orbits))
 
 
 def _written_out(workload: Workload, strategy: OrbitStrategy) -> bool:
     """Return whether n x n arrays are formed: for n up to 1024, where no estimator by transforms is used."""
-    easy = len(strategy.sizes) == 1 and (not strategy.window or isinstance(workload, Identity))
+    easy = len(strategy.sizes) == 1 and (not strategy.window or workload.by_cell)
     return workload.domain_size <= SMALL and not easy and not even_scores(strategy)

@@ -1,28 +1,176 @@
-"""The tables of a strategy of translates that its reports tell about."""
+"""The tables of a few attributes that reports of translates tell about, and the covariance of all cells of one."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import final
 
 import numpy as np
 
-from stratagem.estimators.accuracy import UnsupportedWorkloadError
-from stratagem.estimators.dense import quadratic_forms
-from stratagem.estimators.support import check_sizes
-from stratagem.estimators.translation.length import classes_of, lengths_of, quadratic_by_length
-from stratagem.estimators.translation.margin import TableScores
-from stratagem.estimators.translation.score import SEEN, Labels, Scores, even_scores, refuse
+from stratagem.estimators.accuracy import UnsupportedWorkloadError, check_sizes, check_support
+from stratagem.estimators.dense import Dense, quadratic_forms
+from stratagem.estimators.translation.line import quadratic_by_length
+from stratagem.estimators.translation.score import (
+    SEEN,
+    Labels,
+    Placed,
+    PlacedReports,
+    Scores,
+    even_products,
+    even_scores,
+    even_sums,
+    refuse,
+)
 from stratagem.math.number import count_text
 from stratagem.strategies import TranslationStrategy
 from stratagem.workloads import Workload
-from stratagem.workloads.combined import unweighted
-from stratagem.workloads.dependence import unseen
-from stratagem.workloads.identity import Identity
+from stratagem.workloads.centring import unseen
 from stratagem.workloads.merged import merged
 from stratagem.workloads.product import translates
+
+BLOCK = 1 << 22
+"""Largest number of entries of a temporary array."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class TableScores(Dense):
+    """The estimated table (n cells) of some attributes, from the reports that cover some of them.
+
+    Where the attributes are windows of longer cycles everything is computed on the cycles; the floor of the
+    variances is then that of a user of uniformly random type on the cycles.
+    """
+
+    scores: Scores
+    attributes: tuple[int, ...]
+    """Indices of the attributes of the table, in rising order."""
+
+    @property
+    def privacy(self) -> tuple[float, float]:
+        return self.scores.strategy.epsilon, self.scores.strategy.delta
+
+    @property
+    def shares(self) -> np.ndarray:
+        return self._cut(np.full(self._cycles, 1 / math.prod(self._cycles)))
+
+    @property
+    def least_spread(self) -> np.ndarray:
+        """M^-1 divided by the number of cells of the cycles, at the cells of the table (n x n)."""
+        row = np.fft.ifftn(self.scores.inverse(self._labels)).real / math.prod(self._cycles)
+        inside = self._inside
+        return translates(row.ravel(), self._cycles)[np.ix_(inside, inside)]
+
+    def users(self, counts: PlacedReports) -> int:
+        return counts.users
+
+    def estimated_data(self, counts: PlacedReports) -> np.ndarray:
+        if even := even_scores(self.scores.strategy):
+            return self._cut(even_sums(counts, even)[0])
+        total = np.zeros(self._cycles)
+        for covered, histogram, K in self._configurations(counts):
+            sums = np.fft.ifftn(np.fft.fftn(histogram) * np.fft.fftn(K)).real
+            total += sums.reshape([a if i in covered else 1 for i, a in enumerate(self._cycles)])
+        return self._cut(total / math.prod(self._cycles))
+
+    def estimated_spread(self, counts: PlacedReports) -> np.ndarray:
+        """Return the sum over reports of s s^T (n x n), s the scores of the cells of the table."""
+        if even := even_scores(self.scores.strategy):
+            return even_products(counts, even)
+        cells = math.prod(self._cycles)
+        total = np.zeros(self._cycles * 2)
+        for covered, histogram, K in self._configurations(counts):
+            shape = [a if i in covered else 1 for i, a in enumerate(self._cycles)]
+            total += products(histogram, K).reshape(shape * 2)
+        inside = self._inside
+        return (total.reshape(cells, cells) / cells**2)[np.ix_(inside, inside)]
+
+    def check(self, workload: Workload) -> None:
+        check_support(workload, self.null)
+
+    @property
+    def null(self) -> np.ndarray:
+        unseen = self.scores.information(self._labels) <= SEEN
+        if not unseen.any():
+            return np.zeros((len(self._inside), 0))
+        hidden = np.fft.ifftn(np.where(unseen, 1.0, 0.0)).real
+        values, vectors = np.linalg.eigh(translates(hidden.ravel(), self._cycles))
+        return vectors[:, values > 0.5][self._inside]
+
+    @property
+    def _labels(self) -> Labels:
+        return tuple(self.scores.strategy.owner[i] for i in self.attributes)
+
+    @property
+    def _cycles(self) -> tuple[int, ...]:
+        return self.scores.sizes(self._labels)
+
+    @property
+    def _inside(self) -> np.ndarray:
+        """Index of each cell of the table among the cells of the cycles (n,)."""
+        return self._cut(np.arange(math.prod(self._cycles)).reshape(self._cycles))
+
+    def _cut(self, table: np.ndarray) -> np.ndarray:
+        sizes = self.scores.strategy.sizes
+        return table[tuple(slice(sizes[i]) for i in self.attributes)].ravel()
+
+    def _configurations(
+        self, counts: PlacedReports
+    ) -> Iterator[tuple[tuple[int, ...], np.ndarray, np.ndarray]]:
+        """Yield a set of covered attributes, the histogram of the shifts of its reports, and their density K.
+
+        There is one item for each pattern, multiple and way in which the axes lie on the table.
+        """
+        for placed in counts.placed:
+            transform = self.scores.transform(placed.pattern, placed.multiple)
+            slots = self._slots(placed)
+            place = np.zeros(len(slots), dtype=np.int64)
+            for column in slots.T:
+                place = place * (transform.ndim + 1) + column + 1
+            _, example, which = np.unique(place, return_index=True, return_inverse=True)
+            for number, axes in enumerate(slots[example]):
+                yield self._configuration(placed, transform, axes, which == number)
+
+    def _configuration(
+        self, reports: Placed, transform: np.ndarray, slots: np.ndarray, mine: np.ndarray
+    ) -> tuple[tuple[int, ...], np.ndarray, np.ndarray]:
+        covered = tuple(int(i) for i in np.flatnonzero(slots >= 0))
+        sizes, axes = [self._cycles[i] for i in covered], [int(slots[i]) for i in covered]
+        key = np.zeros(np.count_nonzero(mine), dtype=np.int64)
+        for t, a in zip(axes, sizes, strict=True):
+            key = key * a + reports.shifts[mine, t]
+        histogram = np.bincount(key, reports.counts[mine], math.prod(sizes)).reshape(sizes)
+        labels = tuple(self._labels[i] for i in covered)
+        return covered, histogram, self.scores.density(transform, axes, labels)
+
+    def _slots(self, reports: Placed) -> np.ndarray:
+        """Return the axis (k, t) of each of k reports on each of the table's t attributes, -1 for none."""
+        columns = []
+        for i in self.attributes:
+            on = reports.attributes == i
+            columns.append(np.where(on.any(axis=1), on.argmax(axis=1), -1))
+        return np.stack(columns, axis=1)
+
+
+def products(histogram: np.ndarray, K: np.ndarray) -> np.ndarray:
+    """Return sum over shifts g of histogram[g] K(u - g) K(v - g), cells x cells.
+
+    One convolution is computed for every distance v - u.
+    """
+    cells, axes = K.size, tuple(range(1, K.ndim + 1))
+    ahead = translates(np.arange(float(cells)), K.shape).astype(np.int64)  # u - v, as a cell
+    moved = np.argsort(ahead, axis=0)  # v with u = v + distance: row distance, column v
+    found, step = np.empty((cells, cells)), max(1, BLOCK // cells)
+    transform = np.fft.fftn(histogram)
+    for first in range(0, cells, step):
+        u = moved[first : first + step]
+        pairs = (K.ravel() * K.ravel()[u]).reshape(len(u), *K.shape)
+        sums = np.fft.ifftn(np.fft.fftn(pairs, axes=axes) * transform, axes=axes).real
+        np.put_along_axis(found, u, sums.reshape(len(u), cells), axis=0)
+    return found
+
 
 TABLE = 2048
 """Largest number of cells of a table whose covariance is formed."""
@@ -38,7 +186,7 @@ def check_answered(workload: Workload, strategy: TranslationStrategy) -> None:
     check_sizes(workload, strategy.sizes)
     if even_scores(strategy):
         return
-    for attributes, queries in workload.kinds([strategy.owner[i] for i in range(len(strategy.sizes))]):
+    for attributes, queries in workload.kinds(strategy.owner):
         if unseen(queries, strategy.table_eigenvalues(attributes) > SEEN) is not None:
             refuse([workload.domain.names[i] for i in attributes])
 
@@ -57,13 +205,13 @@ def typical_by_table(workload: Workload, strategy: TranslationStrategy) -> np.nd
     variances, cells = np.empty(workload.queries), dict[tuple[int, ...], float]()
     known = dict[tuple[int, ...], np.ndarray]()
     for margin in workload.margins():
-        weight, queries = unweighted(margin.workload)
+        weight, queries = margin.workload.unweighted
         kind = tuple(strategy.owner[i] for i in margin.attributes)
-        if (lengths := lengths_of(queries)) is not None:
+        if (lengths := queries.range_lengths) is not None:
             by_length = quadratic_by_length(_noise(strategy.table_eigenvalues(margin.attributes)))
-            variances[margin.places] = weight**2 * by_length[lengths % len(by_length)][classes_of(queries)]
+            variances[margin.places] = weight**2 * by_length[lengths % len(by_length)][queries.range_classes]
             continue
-        if isinstance(queries, Identity):
+        if queries.by_cell:
             if kind not in cells:
                 noise = _noise(strategy.table_eigenvalues(margin.attributes))
                 cells[kind] = float(noise.mean()) / noise.size
@@ -129,8 +277,8 @@ class Tables:
             UnsupportedWorkloadError: naming the attributes.
             ValueError: if the domains differ.
         """
-        workload, group = self.asked(workload), self.strategy.owner
-        for attributes, queries in workload.kinds([group[i] for i in range(len(group))]):
+        workload = self.asked(workload)
+        for attributes, queries in workload.kinds(self.strategy.owner):
             self._check_support(attributes, queries, workload.domain.names)
 
     def table(self, attributes: Iterable[int]) -> TableScores:
@@ -151,12 +299,12 @@ class Tables:
         return tuple(group[attributes[i]] for i in order), order
 
     def _check_support(self, attributes: tuple[int, ...], queries: Workload, names: tuple[str, ...]) -> None:
-        _, inner = unweighted(queries)
+        _, inner = queries.unweighted
         try:
             if len(attributes) <= self.strategy.deepest:
                 if (self.scores.information(self.placed(attributes)[0]) > SEEN).all():
                     return
-            elif isinstance(inner, Identity):
+            elif inner.by_cell:
                 raise UnsupportedWorkloadError
             self.table(attributes).check(queries)
         except UnsupportedWorkloadError:

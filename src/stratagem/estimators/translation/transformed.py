@@ -9,13 +9,13 @@ from functools import lru_cache
 import numpy as np
 
 from stratagem.estimators.accuracy import UnsupportedWorkloadError
+from stratagem.estimators.translation.line import Window
 from stratagem.estimators.translation.score import SEEN, even_scores
-from stratagem.estimators.translation.window import Window
 from stratagem.math.transform import fast_length, irfft, multiplicities, rfft, rfftn
-from stratagem.strategies import OrbitStrategy
+from stratagem.strategies import TranslationStrategy
 from stratagem.workloads import Workload
-from stratagem.workloads.combined import Stack, Weighted, unweighted
-from stratagem.workloads.dependence import unseen
+from stratagem.workloads.centring import unseen
+from stratagem.workloads.combined import Stack, Weighted
 from stratagem.workloads.explicit import Explicit
 from stratagem.workloads.identity import Identity, Total
 from stratagem.workloads.ranges import AllRange, Prefix
@@ -98,7 +98,7 @@ def _ranges(runs: _Runs, n: int, width: int) -> np.ndarray:
     return squares[runs.start] - 2 * (near + runs.of(far, width, n + 1))
 
 
-def transformed_objective(workload: Workload, strategy: OrbitStrategy) -> float:
+def transformed_objective(workload: Workload, strategy: TranslationStrategy) -> float:
     """Return L with the estimators by transforms at any n; no less than `Orbits.objective`.
 
     Raises:
@@ -119,7 +119,7 @@ def transformed_objective(workload: Workload, strategy: OrbitStrategy) -> float:
     return float((v[seen] / m[seen]).sum())
 
 
-def largest_of_prefixes(workload: Prefix, strategy: OrbitStrategy) -> np.ndarray:
+def largest_of_prefixes(workload: Workload, strategy: TranslationStrategy) -> np.ndarray:
     """Return an upper bound (n,) on the variance of every prefix at its worst user type, in a window of one cycle.
 
     A report comes from no user type with more than max x_b N times its mean chance 1/N, x_b = E/(k E + N - k) within a
@@ -132,7 +132,7 @@ def largest_of_prefixes(workload: Prefix, strategy: OrbitStrategy) -> np.ndarray
     return E * N / (min(sizes) * (E - 1) + N) / workload.domain_size * variances
 
 
-def half_eigenvalues(strategy: OrbitStrategy) -> np.ndarray:
+def half_eigenvalues(strategy: TranslationStrategy) -> np.ndarray:
     """Return m = sum_b w_b |x_b^|^2 at the half spectrum of the cycles."""
     total = np.zeros((*strategy.cycles[:-1], strategy.cycles[-1] // 2 + 1))
     for pattern, weight in zip(strategy.patterns, strategy.weights, strict=True):
@@ -144,7 +144,7 @@ def half_eigenvalues(strategy: OrbitStrategy) -> np.ndarray:
 
 
 @lru_cache(maxsize=2)
-def by_transforms(workload: Workload, strategy: OrbitStrategy) -> tuple[np.ndarray, np.ndarray | None]:
+def by_transforms(workload: Workload, strategy: TranslationStrategy) -> tuple[np.ndarray, np.ndarray | None]:
     """Return t_u (n,): sum_b w_b sum_g x_b(u - g) ||a_b(g)||^2 less the second value of `_scored`; and its third.
 
     A search asks for the objective of its last strategy, and whoever reports it for the variances of the same; whoever
@@ -156,8 +156,8 @@ def by_transforms(workload: Workload, strategy: OrbitStrategy) -> tuple[np.ndarr
             "known for queries that translations change: ask for the objective alone"
         )
     n, cycle = workload.domain_size, math.prod(strategy.cycles)
-    weight, inner = unweighted(workload)
-    even = even_scores(strategy) if isinstance(inner, Identity) else None
+    weight, inner = workload.unweighted
+    even = even_scores(strategy) if inner.by_cell else None
     if even:
         return np.broadcast_to(weight**2 * even.variance(n), n), None
     m = half_eigenvalues(strategy)
@@ -174,7 +174,7 @@ def by_transforms(workload: Workload, strategy: OrbitStrategy) -> tuple[np.ndarr
     return per_type, variances
 
 
-def _transforms(strategy: OrbitStrategy) -> Iterator[tuple[float, np.ndarray]]:
+def _transforms(strategy: TranslationStrategy) -> Iterator[tuple[float, np.ndarray]]:
     """Yield the probability and x^ at the half spectrum (N // 2 + 1,) of every multiple of every pattern on a cycle."""
     for weight, pattern in zip(strategy.weights, strategy.patterns, strict=True):
         if weight == 0:
@@ -189,15 +189,15 @@ def _transforms(strategy: OrbitStrategy) -> Iterator[tuple[float, np.ndarray]]:
 
 
 def _scored(
-    workload: Workload, strategy: OrbitStrategy, m: np.ndarray
+    workload: Workload, strategy: TranslationStrategy, m: np.ndarray
 ) -> tuple[Callable[[np.ndarray], np.ndarray], np.ndarray, np.ndarray | None]:
     """Return the function from x_b^ to ||a_b(g)||^2 (N,), and the term (n,) subtracted from its mean.
 
     In a window also the variances (n,) of `Window`, else None.
     """
     n, cycle = workload.domain_size, math.prod(strategy.cycles)
-    weight, inner = unweighted(workload)
-    if strategy.window and isinstance(inner, Prefix):
+    weight, inner = workload.unweighted
+    if strategy.window and inner.cumulative:
         window = Window(n, cycle, m)
         return lambda x: weight**2 * window.energies(x), weight**2 * window.squares, window.variances
     unit = np.zeros(cycle)

@@ -15,7 +15,7 @@ from stratagem.math.on_demand import WHOLE
 from stratagem.report.plots.figure import GREY, VERMILION
 from stratagem.workloads import Bin
 from stratagem.workloads.identity import Total
-from stratagem.workloads.query import Query, Row, Span
+from stratagem.workloads.query import MatrixRow, Query, Span
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,7 +54,7 @@ class QueryAxis:
         spans = _spans(found) if len(naming.attributes) == 1 else []
         if not spans:
             first = [one.parts[0] if len(one.parts) == 1 else None for one in found]
-            if all(isinstance(part, Row) and not part.name for part in first):
+            if all(isinstance(part, MatrixRow) and not part.name for part in first):
                 return QueryAxis(places, (), "query")
             return QueryAxis(places, [naming.label(int(query)) for query in queries], "")
         attribute = naming.attributes[0]

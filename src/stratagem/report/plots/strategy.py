@@ -14,7 +14,7 @@ from stratagem.io.screen import presents
 from stratagem.math.number import count_text, real, spread
 from stratagem.report.plots.figure import page, ratio_text
 from stratagem.report.plots.query_error import NAMES, TICKS, draw_errors, name_places, upright
-from stratagem.strategies import LinearProtocol, SurveyStrategy, TranslationStrategy
+from stratagem.strategies import Runnable, SurveyStrategy, TranslationStrategy
 from stratagem.strategies.two_level import TwoLevelStrategy, unpack
 from stratagem.workloads import Bins, Labels
 from stratagem.workloads.naming import Naming
@@ -249,15 +249,15 @@ def plot_strategy(
 
 def draw_strategy(figure: FigureBase, strategy: Runnable, attributes: Sequence[Attribute]) -> None:
     """Draw a strategy alone: the table of its probabilities, its patterns, or a sentence for a protocol or a survey."""
-    if isinstance(strategy, TranslationStrategy):
-        draw_patterns(figure, strategy)
-    elif isinstance(strategy, LinearProtocol | SurveyStrategy):
+    if (translates := strategy.translated) is not None:
+        draw_patterns(figure, translates)
+    elif strategy.outputs is None or isinstance(strategy, SurveyStrategy):
         _write_protocol(figure, strategy)
     else:
-        draw_table(figure.subplots(), strategy, attributes)
+        draw_table(figure.subplots(), strategy.listed(), attributes)
 
 
-def _write_protocol(figure: FigureBase, protocol: LinearProtocol | SurveyStrategy) -> None:
+def _write_protocol(figure: FigureBase, protocol: Runnable) -> None:
     """Say what one user sends: reports that are sets, hashes, real vectors or about parts have no table to draw."""
     axes = figure.subplots()
     axes.axis("off")

@@ -24,7 +24,6 @@ from stratagem.solvers.pattern_weights import simplex_weights
 from stratagem.solvers.solver import Algorithm, Limits, check_limits, check_whole
 from stratagem.strategies import JuntaStrategy, Pattern, TranslationStrategy
 from stratagem.strategies.translation import OUTPUTS
-from stratagem.workloads.merged import is_table_of_all
 
 FIRST = 0.3
 """Share of the time after which no more balanced random patterns are added to the first ones."""
@@ -167,7 +166,7 @@ class Junta(Algorithm):
         w = np.concatenate([one.weights for one in found])[keep]
         E = ratio(problem.epsilon)
         mixture = JuntaStrategy(spectrum.sizes, spectrum.groups, patterns, w / w.sum(), E)
-        if not (SOLVED < problem.workload.domain_size <= LARGEST and is_table_of_all(problem.workload)):
+        if not (SOLVED < problem.workload.domain_size <= LARGEST and problem.workload.whole_table):
             return mixture
         return min(
             mixture, flat_orbit(spectrum.sizes, E), key=lambda one: estimator(one).objective(problem.workload)

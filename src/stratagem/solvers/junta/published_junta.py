@@ -10,7 +10,7 @@ import numpy as np
 
 from stratagem.math.privacy import ratio
 from stratagem.strategies import JuntaStrategy, Pattern, SubsetSelection, TableSampling
-from stratagem.strategies.table_sampling import shares_by_cost
+from stratagem.strategies.junta import shares_by_cost
 from stratagem.strategies.translation import OUTPUTS
 from stratagem.workloads.spectrum import Spectrum, Type
 

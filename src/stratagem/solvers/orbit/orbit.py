@@ -22,7 +22,6 @@ from stratagem.solvers.pattern_weights import simplex_weights
 from stratagem.solvers.solver import Algorithm, Callback, Limits, check_limits, check_whole, search
 from stratagem.strategies import OrbitStrategy, Pattern
 from stratagem.workloads import Workload
-from stratagem.workloads.merged import is_table_of_all
 
 LARGEST = 1 << 22
 """Most cells of a domain whose transforms are held in memory."""
@@ -159,7 +158,7 @@ class Orbit(Algorithm):
             )
         target = CycleTarget(problem.workload, ratio(problem.epsilon))
         rng = np.random.default_rng([self.seed, start])
-        if n >= WIDE and is_table_of_all(problem.workload):
+        if n >= WIDE and problem.workload.whole_table:
             flat = flat_orbit(target.sizes, target.ratio)
             return Flat(flat, evaluate(problem.workload, flat), True)
         characters = math.prod(target.half)

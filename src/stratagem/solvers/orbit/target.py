@@ -8,11 +8,10 @@ from functools import cached_property
 
 import numpy as np
 
-from stratagem.estimators.translation.window import Window
+from stratagem.estimators.translation.line import Window
 from stratagem.math.deadline import deadline
 from stratagem.math.transform import fast_length, irfftn, multiplicities, rfftn
 from stratagem.workloads import Workload, prefix
-from stratagem.workloads.combined import unweighted
 from stratagem.workloads.ranges import Prefix
 
 ROUNDS = 10
@@ -116,7 +115,7 @@ def best_size(cells: int, ratio: float) -> int:
 
 def is_prefix(workload: Workload) -> bool:
     """Return whether queries are all prefixes, weighted or not."""
-    return isinstance(unweighted(workload)[1], Prefix)
+    return isinstance(workload.unweighted[1], Prefix)
 
 
 STRETCH, SLOPE = 0.28, 0.54
