@@ -113,9 +113,9 @@ class Auto(Solver):
         return (free and self._symmetric(problem)) or self.dense(problem)
 
     def together(self, problem: Problem) -> Choice | None:
-        """Return the solver for all tables together, in place of parts; None where the domain is too large."""
+        """Return the solver for all tables together, in place of parts; None where a large one has no symmetry."""
         whole = replace(self, parted=False)
-        return whole._symmetric(problem) if problem.workload.domain_size > DENSE else whole.select(problem)
+        return whole._symmetric(problem) if problem.workload.domain_size > ORDERED else whole.select(problem)
 
     def dense(self, problem: Problem) -> Choice:
         """Return the certified solver in the size that fits, whatever the symmetry of the workload.

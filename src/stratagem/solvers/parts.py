@@ -196,9 +196,9 @@ class Parts(Algorithm):
         for each in (one, two):
             own = [attributes.index(i) for i in each.attributes]
             cells = np.ravel_multi_index(tuple(places.T[own]), [sizes[k] for k in own])
-            high, low = each.strategy.listed().two_valued()
-            patterns.append(high[:, cells])
-            theta.append(low * (each.root / (one.root + two.root)))
+            listed = each.strategy.listed()
+            patterns.append(listed.two_valued()[:, cells])
+            theta.append(listed.lowest * (each.root / (one.root + two.root)))
         weights = np.concatenate(theta)
         packed = np.packbits(np.concatenate(patterns)[weights > 0], axis=1)
         try:

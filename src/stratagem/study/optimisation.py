@@ -178,7 +178,8 @@ def _unconstrained(asked: Problem, solver: Solver, on_step: Callback | None, tim
     if time.stopped:
         found.status = Status.INTERRUPTED
     best = time.done(lambda: _best(problem, chosen, found, fallback))
-    short = auto is not None and _falls_short(problem, chosen, best)
+    late = isinstance(chosen, Parts) and time.until(SEARCHED) <= 0
+    short = auto is not None and not late and _falls_short(problem, chosen, best)
     if short and (again := _another(auto, problem, chosen)) is not None:
         second = _found(again.solver, problem, on_step, time)
         other = _best(problem, again.solver, second, fallback)
