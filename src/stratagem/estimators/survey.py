@@ -35,7 +35,7 @@ BLOCK = 1 << 24
 """Entries of a temporary array."""
 
 
-class Asked(NamedTuple):
+class PartQueries(NamedTuple):
     """The queries of a workload that one part answers."""
 
     part: int
@@ -78,7 +78,7 @@ class Surveyed(Estimator):
         """The estimator of every part."""
         return tuple(estimator(one.strategy) for one in self.strategy.parts)
 
-    def asked(self, workload: Workload) -> list[Asked]:
+    def asked(self, workload: Workload) -> list[PartQueries]:
         """Return the queries by the part that answers them: of those that hold all their attributes, the best.
 
         Raises:
@@ -98,12 +98,12 @@ class Surveyed(Estimator):
                 )
             tables = {i: self._on(margin.workload, own, i, workload) for i in able}
             part = min(able, key=lambda i: self._cost(i, tables[i])) if len(able) > 1 else able[0]
-            found.append(Asked(part, tables[part], every[margin.places]))
+            found.append(PartQueries(part, tables[part], every[margin.places]))
         return found
 
-    def by_part(self, workload: Workload) -> list[Asked]:
+    def by_part(self, workload: Workload) -> list[PartQueries]:
         """Return the queries by part, all that one part answers together."""
-        every: dict[int, list[Asked]] = {}
+        every: dict[int, list[PartQueries]] = {}
         for one in self.asked(workload):
             every.setdefault(one.part, []).append(one)
         return [one[0] if len(one) == 1 else _together(one) for one in every.values()]
@@ -145,7 +145,7 @@ class Surveyed(Estimator):
             per_type += one.reshape([a if i in attributes else 1 for i, a in enumerate(sizes)])
         return Accuracy(self.objective(workload), per_type.ravel(), workload.queries)
 
-    def _by_cell(self, asked: Asked) -> tuple[tuple[int, ...], np.ndarray]:
+    def _by_cell(self, asked: PartQueries) -> tuple[tuple[int, ...], np.ndarray]:
         """Return the attributes of a part, and what a user of each of their cells adds to its queries together."""
         one, queries = self._part(asked), levelled(asked.workload)
         found = self.through[asked.part].accuracy(queries)
@@ -160,10 +160,10 @@ class Surveyed(Estimator):
         shape = [a if k in found.attributes else 1 for k, a in enumerate(sizes)]
         return np.broadcast_to(found.per_type.reshape(shape), sizes).ravel()
 
-    def _part(self, asked: Asked) -> SurveyPart:
+    def _part(self, asked: PartQueries) -> SurveyPart:
         return self.strategy.parts[asked.part]
 
-    def gathered(self, workload: Workload, values: Callable[[Asked], np.ndarray]) -> np.ndarray:
+    def gathered(self, workload: Workload, values: Callable[[PartQueries], np.ndarray]) -> np.ndarray:
         """Return one number a query (p,) from those of every part."""
         found = np.empty(workload.queries)
         for asked in self.asked(workload):
@@ -173,7 +173,7 @@ class Surveyed(Estimator):
     def _variances(self, workload: Workload, x: np.ndarray) -> np.ndarray:
         table = np.asarray(x, dtype=float).reshape(self.strategy.sizes)
 
-        def of(asked: Asked) -> np.ndarray:
+        def of(asked: PartQueries) -> np.ndarray:
             one, queries = self._part(asked), levelled(asked.workload)
             others = tuple(i for i in range(table.ndim) if i not in one.attributes)
             own = table.sum(axis=others).ravel()
@@ -184,7 +184,7 @@ class Surveyed(Estimator):
         return self.gathered(workload, of)
 
     def _typical(self, workload: Workload) -> np.ndarray:
-        def of(asked: Asked) -> np.ndarray:
+        def of(asked: PartQueries) -> np.ndarray:
             one, queries = self._part(asked), levelled(asked.workload)
             spread = _squares(queries).mean(axis=1)
             return np.asarray(self.through[asked.part].variances(queries)) / one.share + spread * (
@@ -196,7 +196,7 @@ class Surveyed(Estimator):
     def _largest(self, workload: Workload) -> np.ndarray:
         """Return upper bounds (p,): the largest variance of a part and the largest spread, as if of one user type."""
 
-        def of(asked: Asked) -> np.ndarray:
+        def of(asked: PartQueries) -> np.ndarray:
             one, queries = self._part(asked), levelled(asked.workload)
             spread = _squares(queries).max(axis=1)
             return np.asarray(self.through[asked.part].largest(queries)) / one.share + spread * (
@@ -280,7 +280,7 @@ class SurveyEvidence(Evidence):
         self.estimator.check(workload)
 
     def answers(self, workload: Workload) -> np.ndarray:
-        def of(asked: Asked) -> np.ndarray:
+        def of(asked: PartQueries) -> np.ndarray:
             found, share = self._of(asked), self.strategy.parts[asked.part].share
             mean = means(asked.workload)
             return self.users * mean + (found.answers(asked.workload) - found.users * mean) / share
@@ -288,13 +288,13 @@ class SurveyEvidence(Evidence):
         return self.estimator.gathered(workload, of)
 
     def variances(self, workload: Workload, about: About = "users") -> np.ndarray:
-        def of(asked: Asked) -> np.ndarray:
+        def of(asked: PartQueries) -> np.ndarray:
             table = self.of_table(asked.part)
             return self._variances(asked, about) if table is None else table.variances(asked.workload, about)
 
         return self.estimator.gathered(workload, of)
 
-    def _variances(self, asked: Asked, about: About) -> np.ndarray:
+    def _variances(self, asked: PartQueries, about: About) -> np.ndarray:
         """Return the variances of the queries of a part whose table is too large to be listed.
 
         sum (r - m)^2 over the part's reports follows from their variance about a population, and sum (w_u - m)^2
@@ -315,7 +315,7 @@ class SurveyEvidence(Evidence):
         return settled(second / share**2 - spread, floor, second / share**2)
 
     def prior_variances(self, workload: Workload) -> np.ndarray:
-        def of(asked: Asked) -> np.ndarray:
+        def of(asked: PartQueries) -> np.ndarray:
             share = self.strategy.parts[asked.part].share
             return self._of(asked).prior_variances(levelled(asked.workload)) / share
 
@@ -341,7 +341,7 @@ class SurveyEvidence(Evidence):
             found[np.ix_(places, places)] = table.covariance(queries, about)
         return found
 
-    def _of(self, asked: Asked) -> Evidence:
+    def _of(self, asked: PartQueries) -> Evidence:
         found = self.parts[asked.part]
         if found is None:
             names = self.strategy.parts[asked.part].attributes
@@ -351,9 +351,9 @@ class SurveyEvidence(Evidence):
         return found
 
 
-def _together(asked: list[Asked]) -> Asked:
+def _together(asked: list[PartQueries]) -> PartQueries:
     places = np.concatenate([one.places for one in asked])
-    return Asked(asked[0].part, Stack(tuple(one.workload for one in asked)), places)
+    return PartQueries(asked[0].part, Stack(tuple(one.workload for one in asked)), places)
 
 
 def _squares(workload: Workload) -> np.ndarray:

@@ -50,7 +50,7 @@ def is_survey(workload: Workload) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
+class AskedTable:
     """Queries of one table with the strategy found for them."""
 
     attributes: tuple[int, ...]
@@ -69,10 +69,10 @@ class Question:
 
 
 @dataclass(frozen=True, eq=False)
-class Survey:
+class Parting:
     """Questions of which each device answers one, with the pairs that were found better apart."""
 
-    questions: tuple[Question, ...]
+    questions: tuple[AskedTable, ...]
     scale: float
     apart: frozenset[tuple[tuple[int, ...], tuple[int, ...]]] = frozenset()
     stuck: bool = False
@@ -115,28 +115,28 @@ class Parts(Algorithm):
     def limits(self) -> Limits:
         return Limits(1 << 20, 1, 0.0, 1 << 20, self.max_seconds, self.gap)
 
-    def begin(self, problem: Problem, start: int, best: Any) -> Survey:
+    def begin(self, problem: Problem, start: int, best: Any) -> Parting:
         """Return the questions one by one, the small ones first: what these leave of the time is for the large ones."""
         tables = by_attributes(problem.workload)
         meeting = sum(len(one.attributes) for one in tables) > len(
             {i for one in tables for i in one.attributes}
         )
         until = deadline().part(FIRST if meeting or ratio(problem.epsilon) > APART else ALONE)
-        questions = dict[int, Question]()
+        questions = dict[int, AskedTable]()
         for k in sorted(range(len(tables)), key=lambda k: tables[k].workload.domain_size):
             queries, known = tables[k].workload, float(np.square(means(tables[k].workload)).sum())
             with within(until.left / (len(tables) - len(questions))):
                 found = self._alone(Average(workload=queries, epsilon=problem.epsilon))
             questions[k] = _question(tables[k].attributes, queries, found, known)
         every = (questions[k] for k in range(len(tables)))
-        return Survey(tuple(one for one in every if one.excess > 0), problem.workload.scale)
+        return Parting(tuple(one for one in every if one.excess > 0), problem.workload.scale)
 
     def _alone(self, problem: Problem) -> Strategy | TranslationStrategy:
         solver = self.inner.select(problem).solver
         found = search(solver, problem, lower_bound=0.0)
         return solver.finish(problem, found.best)
 
-    def advance(self, problem: Problem, state: Survey) -> Survey:
+    def advance(self, problem: Problem, state: Parting) -> Parting:
         """Return the survey with the next two parts joined, or known to be better apart."""
         for one, two in sorted(combinations(state.questions, 2), key=lambda pair: self._cells(problem, pair)):
             pair = one.attributes, two.attributes
@@ -149,11 +149,11 @@ class Parts(Algorithm):
             return replace(state, questions=(joined, *rest))
         return replace(state, stuck=True)
 
-    def _cells(self, problem: Problem, pair: Sequence[Question]) -> int:
+    def _cells(self, problem: Problem, pair: Sequence[AskedTable]) -> int:
         sizes = problem.workload.domain.sizes
         return math.prod(sizes[i] for i in {i for one in pair for i in one.attributes})
 
-    def _joined(self, problem: Problem, one: Question, two: Question) -> Question | None:
+    def _joined(self, problem: Problem, one: AskedTable, two: AskedTable) -> AskedTable | None:
         """Return both questions on their common table; None where a bound says that they are better apart."""
         disjoint = not {*one.attributes} & {*two.attributes}
         if disjoint and ratio(problem.epsilon) <= APART:
@@ -172,10 +172,8 @@ class Parts(Algorithm):
         if asked.workload.domain_size <= EXHAUSTIVE:
             found = self._alone(asked)
         else:
-            fresh, mixture = (
-                Certified(seed=self.seed, gap=SETTLED),
-                self._mixture(asked, one, two, attributes),
-            )
+            fresh = Certified(seed=self.seed, gap=SETTLED)
+            mixture = self._mixture(asked, one, two, attributes)
             starts = [fresh] if mixture is None else [fresh, replace(fresh, resume=mixture)]
             tried = [one for solver in starts if (one := _searched(solver, asked)) is not None]
             if not tried:
@@ -184,7 +182,7 @@ class Parts(Algorithm):
         return _question(attributes, asked.workload, found, known)
 
     def _mixture(
-        self, asked: Problem, one: Question, two: Question, attributes: tuple[int, ...]
+        self, asked: Problem, one: AskedTable, two: AskedTable, attributes: tuple[int, ...]
     ) -> TwoLevelStrategy | None:
         """Return the strategy on the common table that asks one of two questions at random.
 
@@ -206,7 +204,7 @@ class Parts(Algorithm):
         except ValueError:
             return None
 
-    def finish(self, problem: Problem, state: Survey) -> Any:
+    def finish(self, problem: Problem, state: Parting) -> Any:
         sizes = problem.workload.domain.sizes
         if len(state.questions) == 1 and len(state.questions[0].attributes) == len(sizes):
             return state.questions[0].strategy
@@ -225,6 +223,6 @@ def _searched(solver: Certified, problem: Problem) -> Strategy | None:
 
 def _question(
     attributes: tuple[int, ...], queries: Workload, found: Strategy | TranslationStrategy, known: float
-) -> Question:
+) -> AskedTable:
     objective = estimator(found).objective(queries) / queries.scale
-    return Question(attributes, queries, found, known, max(0.0, objective - known))
+    return AskedTable(attributes, queries, found, known, max(0.0, objective - known))
