@@ -5,6 +5,7 @@ import pytest
 
 import stratagem as st
 from stratagem.estimators import estimator, evaluate
+from stratagem.estimators.best_linear import BestLinear
 from stratagem.estimators.translation import orbit as orbit_accuracy_module
 from stratagem.estimators.translation.line import Window
 from stratagem.estimators.translation.transformed import answer_energies
@@ -181,3 +182,17 @@ def test_shorter_blocks_of_a_long_window_gain_next_to_nothing(monkeypatch, epsil
     coarse = variance()
     monkeypatch.setattr("stratagem.estimators.translation.line.FINEST", 60)
     assert 1 <= coarse / variance() <= 1 + 1e-4
+
+
+@pytest.mark.parametrize("values", [4, 5, 6])
+def test_histograms_of_a_window_have_the_variance_of_the_estimator_in_use(values):
+    """Estimates of a window are those of least variance, for histograms as for other queries."""
+    pattern = Pattern.of((0,), np.array([1, 1, 0, 1, 0, 0, 0]))
+    strategy = OrbitStrategy((values,), (7,), (pattern,), np.ones(1), np.e)
+    workload, listed = st.histogram(values), BestLinear(strategy.dense())
+    own, right = estimator(strategy).accuracy(workload), listed.accuracy(workload)
+    assert own.objective == pytest.approx(right.objective, rel=1e-10)
+    assert np.allclose(own.per_type, right.per_type, rtol=1e-9)
+    assert np.allclose(estimator(strategy).largest(workload), listed.largest(workload), rtol=1e-9)
+    exact = estimator(strategy).variances(workload, np.arange(values))
+    assert exact.sum() == pytest.approx(own.per_type @ np.arange(values), rel=1e-9)

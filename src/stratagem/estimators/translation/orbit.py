@@ -161,8 +161,8 @@ class Orbits(Translates[OrbitStrategy]):
 
     * Cycles as long as the attributes: the one of least variance, by characters. Where V is not invariant,
       variances by type come from transforms on one attribute, on several from n x n arrays up to n = 1024.
-    * Windows up to n = 1024: the one of least variance, by n x n arrays; a histogram, and sets whose multiples give
-      all characters the same eigenvalue, as below.
+    * Windows up to n = 1024: the one of least variance, by n x n arrays; sets whose multiples give all characters the
+      same eigenvalue, as below.
     * Longer windows: prefixes by `Window`; other queries from r_b^ = x_b^/m, whose translates estimate cells
       without bias.
     """
@@ -202,5 +202,5 @@ estimator.register(OrbitStrategy, even_handed(Orbits))
 
 def _written_out(workload: Workload, strategy: OrbitStrategy) -> bool:
     """Return whether n x n arrays are formed: for n up to 1024, where no estimator by transforms is used."""
-    easy = len(strategy.sizes) == 1 and (not strategy.window or workload.by_cell)
+    easy = len(strategy.sizes) == 1 and not strategy.window
     return workload.domain_size <= SMALL and not easy and not even_scores(strategy)

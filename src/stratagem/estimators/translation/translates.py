@@ -306,8 +306,7 @@ class Translates(Estimator, Generic[Kind]):
         """Return whether the matrix is written out: if it is cheap; on windows, if its estimator is in use."""
         strategy = self.cycles
         if strategy.window:
-            histogram = workload.by_cell and len(strategy.sizes) == 1
-            return strategy.domain_size <= SMALL and not histogram
+            return strategy.domain_size <= SMALL and even_scores(strategy) is None
         entries = strategy.outputs * strategy.domain_size
         return entries <= DENSE and entries * workload.queries <= QUICK
 
