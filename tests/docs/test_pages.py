@@ -34,7 +34,7 @@ MADE = {"benchmarks.md", "scoreboard.md"}
 WRITTEN = sorted(PAGES.keys() - MADE)
 LONG = {
     f"guides/{name}.md"
-    for name in ("attacker", "distances", "repeated", "shuffler", "synthetic", "two-rounds")
+    for name in ("attacker", "distances", "questions", "repeated", "shuffler", "synthetic", "two-rounds")
 }
 """Pages whose commands search for more than ten seconds."""
 FACTS = {

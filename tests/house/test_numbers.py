@@ -8,13 +8,13 @@ from house_numbers import PACKAGE, Function, parameters
 
 REACHED = {
     "public names at top level": 60,
-    "isinstance": 254,
+    "isinstance": 251,
     "parameters called prior": 66,
     "names of public classes used twice": 6,
     "imports inside functions outside the command line": 58,
     "functions over 45 lines": 24,
     "functions with more than 12 parameters outside the command line": 0,
-    "lines": 60_596,
+    "lines": 60_598,
     "files": 323,
     "rooms": 21,
     "arrows between rooms": 109,

@@ -53,9 +53,10 @@ def compare(
     the strategies. Without --domain the domain follows from --edges, --labels or the values of the column.
     """
     from stratagem.io.table import SUFFIXES
+    from stratagem.workloads.given import leaves_domain
 
     check_plot(plot, force=force)
-    if any(one.unit for one in request.workload.domain.attributes):
+    if leaves_domain(request.name) and any(one.unit for one in request.workload.domain.attributes):
         raise ValueError("--unit was given, but a comparison shows no values that have one: leave it out")
     check_free(out, SUFFIXES, force=force)
     with progress("comparing") as on_step:

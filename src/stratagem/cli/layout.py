@@ -203,12 +203,14 @@ def invalid_advice(error: InvalidValuesError) -> str:
 
 
 def read_sources(domain: Domain, columns: list[str]) -> dict[str, str]:
-    """Return the column of each attribute that `--column` names."""
+    """Return the column of each attribute: that of `--column`, of several attributes by default its namesake."""
     named = (f"{column}={column}" if column in domain.names else column for column in columns)
     sources = _assigned(domain.names, named, "--column")
-    for name in (name for name in domain.names if name not in sources):
-        raise ValueError(f"attribute {name!r} was given no column: add --column {name}=NAME")
-    return sources
+    if len(domain.names) == 1 and not sources:
+        raise ValueError(
+            f"attribute {domain.names[0]!r} was given no column: add --column {domain.names[0]}=NAME"
+        )
+    return {name: sources.get(name, name) for name in domain.names}
 
 
 def named_columns(columns: list[str] | None) -> list[str]:

@@ -56,12 +56,9 @@ class PartsTable(Table):
     """Attribute sizes of the domain."""
     parts: tuple[TablePart, ...]
 
-    @property
-    def strategy(self) -> SurveyStrategy:
-        return self._strategy
-
     @cached_property
-    def _strategy(self) -> SurveyStrategy:
+    def strategy(self) -> SurveyStrategy:
+        """The survey, with the shares over 2^32."""
         parts = (SurveyPart(one.attributes, one.alone, one.share / TOTAL) for one in self.parts)
         return SurveyStrategy(self.sizes, tuple(parts))
 

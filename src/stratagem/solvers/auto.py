@@ -112,10 +112,16 @@ class Auto(Solver):
             return Choice(parts, "the queries are about several tables, of which each report tells about one")
         return (free and self._symmetric(problem)) or self.dense(problem)
 
+    def another(self, problem: Problem, tried: Solver) -> Choice | None:
+        """Return the search that is tried beside a linear programme, or by symmetry beside parts; None without one.
+
+        Parts are joined on common tables themselves where these are small.
+        """
+        return self.together(problem) if isinstance(tried, Parts) else self.dense(problem)
+
     def together(self, problem: Problem) -> Choice | None:
-        """Return the solver for all tables together, in place of parts; None where a large one has no symmetry."""
-        whole = replace(self, parted=False)
-        return whole._symmetric(problem) if problem.workload.domain_size > ORDERED else whole.select(problem)
+        """Return the search by symmetry for all tables together; None without one."""
+        return replace(self, parted=False)._symmetric(problem)
 
     def dense(self, problem: Problem) -> Choice:
         """Return the certified solver in the size that fits, whatever the symmetry of the workload.

@@ -95,6 +95,11 @@ class Randomiser(ABC):
         return self.dense()
 
     @property
+    def runnable(self) -> bool:
+        """Whether a client can draw its reports from whole numbers."""
+        return self.translated is not None
+
+    @property
     def translated(self) -> Any:
         """The `TranslationStrategy` itself where its reports are translates of patterns; None for other kinds."""
         return None
@@ -134,6 +139,10 @@ class Strategy(Randomiser):
     D = diag(Q 1) holds the row sums, M = Q^T D^-1 Q the information matrix (McKenna et al., VLDB 2020). With
     a prior p over the user types D = diag(n Q p); without one p = 1/n.
     """
+
+    @property
+    def runnable(self) -> bool:
+        return True
 
     @property
     @abstractmethod
@@ -193,10 +202,7 @@ class Strategy(Randomiser):
 
     @abstractmethod
     def high_sets(self, count: int = PATTERNS) -> np.ndarray:
-        """Return the patterns T_y (m, n) bool of the `count` most probable rows, most probable first.
-
-        For a row with more than two levels, the pattern holds the entries above the mean of its extremes.
-        """
+        """Return the patterns T_y (m, n) bool of the `count` likeliest rows: entries above the mean of the extremes."""
 
     @property
     @abstractmethod
@@ -227,10 +233,7 @@ class Strategy(Randomiser):
 
     @final
     def randomise(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draw one report for each user type in `values` (N,), integers in 0..n-1. For simulation only.
-
-        The cumulative distribution of a column is inverted for all users of its type together.
-        """
+        """Draw one report for each user type in `values` (N,), integers in 0..n-1. For simulation only."""
         values = check_values(values, self.domain_size)
         reports = np.empty(len(values), dtype=np.int64)
         order = np.argsort(values.astype(np.min_scalar_type(self.domain_size)), kind="stable")  # a radix sort

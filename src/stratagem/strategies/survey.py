@@ -94,7 +94,7 @@ class SurveyStrategy(Randomiser):
     @property
     def runnable(self) -> bool:
         """Whether every part has reports that can be counted, so that a client can draw them."""
-        return not any(isinstance(one.strategy, LinearProtocol) for one in self.parts)
+        return all(one.strategy.runnable for one in self.parts)
 
     @property
     def epsilon(self) -> float:
@@ -130,7 +130,11 @@ class SurveyStrategy(Randomiser):
         return MatrixStrategy(np.concatenate(blocks))
 
     def coordinates(self, values: np.ndarray) -> np.ndarray:
-        """Return user types, cells (N,) or coordinates (N, d), as coordinates (N, d)."""
+        """Return user types, cells (N,) or coordinates (N, d), as coordinates (N, d).
+
+        Raises:
+            ValueError: for a user type outside the domain.
+        """
         array = np.asarray(values)
         if array.ndim == 1:
             return np.stack(np.unravel_index(check_values(array, self.domain_size), self.sizes), axis=1)

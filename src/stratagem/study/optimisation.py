@@ -35,7 +35,6 @@ from stratagem.solvers.certified.joint import SaddlePoint, SaddlePointState, sui
 from stratagem.solvers.certified.patterns import EXHAUSTIVE
 from stratagem.solvers.certified.saddle import Saddle, SaddleState
 from stratagem.strategies import (
-    Randomiser,
     SplitStrategy,
     Strategy,
     SurveyStrategy,
@@ -67,7 +66,6 @@ for that search. It may take twice as long as everything before it, within these
 SEARCHED, SEARCHED_WORST, FINISHED = 0.7, 0.4, 0.9
 """Shares of the time after which the search ends, that for the worst type or query, whose bound starts from nothing
 better than that of the average, and the tightening of the bound; the rest is for the exact variances of the result."""
-
 FIRST, BEYOND = 30, 2.5
 """Products of two n x n matrices that take as long as the first strategy, and seconds that it may take beyond the
 time."""
@@ -178,9 +176,8 @@ def _unconstrained(asked: Problem, solver: Solver, on_step: Callback | None, tim
     if time.stopped:
         found.status = Status.INTERRUPTED
     best = time.done(lambda: _best(problem, chosen, found, fallback))
-    late = isinstance(chosen, Parts) and time.until(SEARCHED) <= 0
-    short = auto is not None and not late and _falls_short(problem, chosen, best)
-    if short and (again := _another(auto, problem, chosen)) is not None:
+    again = auto.another(problem, chosen) if auto and _falls_short(problem, chosen, best) else None
+    if again is not None and not (isinstance(chosen, Parts) and time.until(SEARCHED) <= 0):
         second = _found(again.solver, problem, on_step, time)
         other = _best(problem, again.solver, second, fallback)
         if other.objective < best.objective:
@@ -293,11 +290,11 @@ def _fitting(baselines: Ranking, most: int | None) -> Contender | None:
     Return None if no published mechanism but table sampling was set up, as on very large domains, or if time ran out
     before a finite one.
     """
-    finite = [one for one in baselines if _runs(one.strategy)]
+    finite = [one for one in baselines if one.strategy.runnable]
     large = all(isinstance(one.strategy, TableSampling | SurveyStrategy | SplitStrategy) for one in baselines)
-    if not finite and (large or baselines.late):
-        return None
     if not finite:
+        if large or baselines.late:
+            return None
         raise ValueError(
             "no strategy answers these queries in double precision under this prior and epsilon: use a smaller "
             "epsilon, or a prior without zeros"
@@ -338,17 +335,6 @@ def _falls_short(problem: Problem, solver: Solver, best: _Best) -> bool:
     if problem.workload.domain_size <= EXHAUSTIVE:
         return relative_gap(problem.added(best.objective), problem.least(problem.bounds)) > SHORT
     return relative_gap(best.objective, problem.lower_bound) > CERTIFIED
-
-
-def _another(solver: Auto, problem: Problem, chosen: Algorithm) -> Choice | None:
-    """Return the search for patterns that is tried beside a linear programme, or beside parts; None without one."""
-    return solver.together(problem) if isinstance(chosen, Parts) else solver.dense(problem)
-
-
-def _runs(strategy: Randomiser) -> bool:
-    """Return whether a client can draw the reports of a strategy from whole numbers."""
-    survey = isinstance(strategy, SurveyStrategy) and strategy.runnable
-    return survey or isinstance(strategy, Strategy | TranslationStrategy)
 
 
 def _settled(fallback: Contender, bounds: Bounds, most: int | None) -> bool:
