@@ -237,14 +237,14 @@ def test_devices_are_asked_where_there_is_a_memo_alone():
 @pytest.mark.parametrize("case", CASES)
 def test_the_law_of_replacements_is_that_of_the_lower_probabilities(case):
     strategy = FOUND(case).strategy
-    low = strategy.lowest
+    low = strategy.dense().lowest
     law = redrawn(FOUND(case).table)
     np.testing.assert_allclose(law.of(np.arange(len(low))), low / low.sum(), rtol=1e-9, atol=1e-15)
 
 
 def simulated(planned, found, rng, kept):
     """Devices drawn with NumPy, as honest as `kept` is right; without it the second start draws another report."""
-    types, law = planned.single.user_types, found.strategy.lowest
+    types, law = planned.single.user_types, found.strategy.dense().lowest
     P = found.strategy.dense().matrix - (1 - planned.kept) * (law / law.sum())[:, None]
     places = rng.integers(len(types), size=planned.devices)
     starts = []
