@@ -95,6 +95,16 @@ class BoundPoint:
     """Objective of the strategy found; None if no strategy was searched for."""
 
     @property
+    def workload(self) -> Workload:
+        """The queries."""
+        return self.problem.workload
+
+    @property
+    def epsilon(self) -> float:
+        """The budget."""
+        return self.problem.epsilon
+
+    @property
     def found(self) -> dict[str, float]:
         """The objective of the strategy found under the name `FOUND`; empty if no strategy was searched for."""
         return {} if self.objective is None else {FOUND: self.objective}
