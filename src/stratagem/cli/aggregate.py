@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO
 
-import typer
+from typer import Argument, Option
 
 from stratagem.cli.interruption import note, progress
 from stratagem.cli.option import BUNDLE, FORCE, JSON, check_free
@@ -163,31 +163,31 @@ def aggregate(
     file: BUNDLE,
     reports: Annotated[
         list[str] | None,
-        typer.Argument(
+        Argument(
             metavar="REPORTS...",
             help="Files (JSON lines, CSV, Parquet), folders, or - for the input; none counts what --state holds.",
         ),
     ] = None,
     state: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             help="Keep what was counted in this .duckdb file: more can be added, and a run that was killed goes on."
         ),
     ] = None,
     anonymous: Annotated[
         str,
-        typer.Option(
+        Option(
             help="Files of reports without ids: refuse, as nobody could tell a copy of a file, or one that grew and "
             "was renamed, from new reports; count says that every file counts in full."
         ),
     ] = "refuse",
     first: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--first", help="Of reports with one id and several outputs count the first; else none counts."
         ),
     ] = False,
-    out: Annotated[Path | None, typer.Option("-o", "--out", help="Write the counts there, *.json.")] = None,
+    out: Annotated[Path | None, Option("-o", "--out", help="Write the counts there, *.json.")] = None,
     force: FORCE = False,
     json: JSON = False,
 ) -> None:

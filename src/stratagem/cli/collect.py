@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from stratagem.cli.interruption import note, stopping
 from stratagem.cli.option import BUNDLE
@@ -32,32 +32,30 @@ def collect(
     file: BUNDLE,
     state: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             help="The .duckdb file that keeps the reports, as of `stratagem aggregate`; FILE.reports.duckdb if none "
             "is given."
         ),
     ] = None,
-    question: Annotated[str, typer.Option(help="The question that the form asks.")] = "",
-    users: Annotated[int | None, typer.Option(min=1, help="People who were asked, for the results.")] = None,
+    question: Annotated[str, Option(help="The question that the form asks.")] = "",
+    users: Annotated[int | None, Option(min=1, help="People who were asked, for the results.")] = None,
     host: Annotated[
-        str, typer.Option(help="Listen at this address; 0.0.0.0 for all of the machine's.")
+        str, Option(help="Listen at this address; 0.0.0.0 for all of the machine's.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Listen there; 0 for any that is free.")] = 8000,
+    port: Annotated[int, Option(min=0, max=65535, help="Listen there; 0 for any that is free.")] = 8000,
     cors: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="ORIGIN",
             help="Take reports from pages of this origin too, like https://example.org. Repeatable.",
         ),
     ] = None,
     rate: Annotated[
-        int, typer.Option(min=1, help="Reports a second that are taken from all people together.")
+        int, Option(min=1, help="Reports a second that are taken from all people together.")
     ] = 5000,
     access_log: Annotated[
         bool,
-        typer.Option(
-            "--access-log", help="Write every request to standard error, with the sender's address."
-        ),
+        Option("--access-log", help="Write every request to standard error, with the sender's address."),
     ] = False,
 ) -> None:
     """Serve the form, keep the reports that come back, and show what they say so far.

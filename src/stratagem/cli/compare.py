@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import shlex
-from functools import partial
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from stratagem.cli.interruption import keeping, note_incomplete, progress
-from stratagem.cli.option import ALL, DETAILS, FORCE, JSON, PLOT, check_free, check_plot
+from stratagem.cli.option import ALL, DETAILS, EPSILON, FORCE, JSON, PLOT, WORKLOAD, check_free, check_plot
 from stratagem.cli.output import (
     translated,
     write,
@@ -21,10 +21,9 @@ from stratagem.cli.output import (
     write_parts,
     write_table,
 )
-from stratagem.cli.request import OVER, Request, read_over, requesting
+from stratagem.cli.request import OVER, Asked, Request, Sample, read_over, requested
 
 if TYPE_CHECKING:
-    from stratagem.io.table import Table
     from stratagem.solvers import Callback
     from stratagem.study.comparison import Comparison
     from stratagem.study.comparison_sweep import Sweep
@@ -33,13 +32,16 @@ SHOWN = 5
 """Published mechanisms of a table that does not show all."""
 
 
-@partial(requesting, data=True)
 def compare(
-    request: Request,
+    *,
+    workload: WORKLOAD,
+    epsilon: EPSILON,
+    asked: Asked,
+    sample: Sample,
     over: OVER = None,
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--out", help="Write every number to a .csv or .json file."),
+        Option("-o", "--out", help="Write every number to a .csv or .json file."),
     ] = None,
     plot: PLOT = None,
     show_all: ALL = False,
@@ -54,27 +56,25 @@ def compare(
     """
     from stratagem.io.table import SUFFIXES
 
-    check_plot(plot, force=force)
-    if any(one.unit for one in request.workload.domain.attributes):
-        raise ValueError("--unit was given, but a comparison shows no values that have one: leave it out")
-    check_free(out, SUFFIXES, force=force)
-    with progress("comparing") as on_step:
-        line = _run(request, on_step) if over is None else _sweep(request, over, on_step)
-    with keeping():
-        if plot is not None:
-            (line if over else line.comparisons[0]).plot(plot)
-        if out is not None:
-            line.save(out, overwrite=True)
-        if json:
-            found = (
-                _line_data(line)
-                if over
-                else _data(line.comparisons[0]) | _users(request, line.comparisons[0])
-            )
-            write_json(_described(request) | found | found_data(request))
-        else:
-            _describe(request, line, single=over is None, show_all=show_all, details=details)
-            write_files(drawn=plot, written=out)
+    if over is not None and over.startswith("domain=") and asked.domain is None:
+        asked = replace(asked, domain=over.removeprefix("domain=").split(",")[0])  # any: each takes its place
+    with requested(workload, epsilon, asked, sample) as request:
+        check_plot(plot, force=force)
+        if any(one.unit for one in request.workload.domain.attributes):
+            raise ValueError("--unit was given, but a comparison shows no values that have one: leave it out")
+        check_free(out, SUFFIXES, force=force)
+        with progress("comparing") as on_step:
+            line = _run(request, on_step) if over is None else _sweep(request, over, on_step)
+        with keeping():
+            if plot is not None:
+                (line if over else line.comparisons[0]).plot(plot)
+            if out is not None:
+                line.save(out, overwrite=True)
+            if json:
+                write_json(_record(request, line, single=not over) | found_data(request))
+            else:
+                _describe(request, line, single=over is None, show_all=show_all, details=details)
+                write_files(drawn=plot, written=out)
 
 
 def _describe(request: Request, line: Sweep, *, single: bool, show_all: bool, details: bool) -> None:
@@ -85,9 +85,13 @@ def _describe(request: Request, line: Sweep, *, single: bool, show_all: bool, de
         _write_sweep(line, show_all=show_all)
     where = f"epsilon {request.epsilon:g}" if single or line.axis == "epsilon" else "several epsilon"
     domain = f"domain {request.workload.domain}" if single or line.axis == "epsilon" else "several domains"
-    write(f"\nasked: {request.name} over {domain}, {where}, objective {request.objective}")
+    write(f"\nasked: {request.name} over {domain}, {where}, objective {request.goal['objective']}")
     if request.users is not None:
-        _write_users(request)
+        made = "the prior" if request.asked.goal.prior else "all user types alike"
+        write_found(request)
+        values = " but the values" if request.layout is not None and request.layout.found else ""
+        write(f"mechanisms made for {made}: nothing of the data goes into them{values}")
+        write("error: expected for an answer on these data, root mean square, in users; exact, by formula")
     if single and (options := more(line.comparisons[0], SHOWN, show_all=show_all, details=details)):
         write(f"more:  {options}")
     note_incomplete(line.complete)
@@ -110,34 +114,13 @@ def _write_sweep(line: Sweep, *, show_all: bool) -> None:
     """Write the users needed, for the root mean square and for the least accurate answer."""
     write(f"{line.headline()}\n")
     for least_accurate in (False, True):
-        _write_best(line.table(least_accurate=least_accurate), SHOWN + 1, show_all=show_all)
+        table = line.table(least_accurate=least_accurate)
+        left = 0 if show_all else max(0, len(table.rows) - SHOWN - 1)
+        write_table(table.best(SHOWN + 1) if left else table)
+        if left:
+            write(f"{left} more: --all shows them")
         write()
     write(translated(line.notes()))
-
-
-def _write_best(table: Table, most: int, *, show_all: bool) -> None:
-    """Write a table of mechanisms, or its first rows and how many more there are."""
-    more = len(table.rows) - most
-    if show_all or more <= 0:
-        write_table(table)
-    else:
-        write_table(table.best(most))
-        _write_more(more)
-
-
-def _write_more(rows: int) -> None:
-    """Say how many rows are not shown."""
-    if rows:
-        write(f"{rows} more: --all shows them")
-
-
-def _write_users(request: Request) -> None:
-    """Say whose data they are and what was done with them."""
-    made = "the prior" if request.prior_file else "all user types alike"
-    write_found(request)
-    values = " but the values" if request.layout is not None and request.layout.found else ""
-    write(f"mechanisms made for {made}: nothing of the data goes into them{values}")
-    write("error: expected for an answer on these data, root mean square, in users; exact, by formula")
 
 
 def write_found(request: Request) -> None:
@@ -166,31 +149,41 @@ def _run(request: Request, on_step: Callback) -> Sweep:
     from stratagem.study.row import check_data
 
     x = None if request.users is None else check_data(request.users.x, request.workload)
-    options = {"objective": request.objective, "prior": request.prior}
-    comparison = run(request.workload, request.epsilon, request.solver, on_step, **options)
+    comparison = run(request.workload, request.epsilon, request.solver, on_step, **request.goal)
     return Sweep("epsilon", (comparison if x is None else comparison.on(x),))
 
 
 def _sweep(request: Request, over: str, on_step: Callback) -> Sweep:
     from stratagem.study.comparison_sweep import sweep
 
-    if request.prior is not None:
+    if request.asked.goal.prior is not None:
         raise ValueError("a prior was given with --over, which compares without one: leave one of them out")
     if request.users is not None:
         raise ValueError("--data was given with --over, which compares without data: leave one of them out")
     workloads, budgets = read_over(over, request.workload, request.epsilon, request.elsewhere)
-    return sweep(workloads, budgets, request.solver, on_step, objective=request.objective)
+    return sweep(workloads, budgets, request.solver, on_step, objective=request.goal["objective"])
 
 
-def _described(request: Request) -> dict[str, object]:
-    return {
+def _record(request: Request, line: Sweep, *, single: bool) -> dict[str, object]:
+    """Return what was asked and compared as named values."""
+    prior, comparisons = request.asked.goal.prior, [_values(one) for one in line.comparisons]
+    head = {
         "workload": request.name,
-        "objective_kind": request.objective,
-        "prior": None if request.prior_file is None else str(request.prior_file),
+        "objective_kind": request.goal["objective"],
+        "prior": None if prior is None else str(prior),
     }
+    if not single:
+        return head | {"axis": line.axis, "complete": line.complete, "comparisons": comparisons}
+    one, users = line.comparisons[0], request.users
+    told = {} if users is None else {"outside": users.outside, "others": users.others}
+    return (
+        head
+        | comparisons[0]
+        | ({"users": one.users, **told, "least_error": one.least_error} if users else {})
+    )
 
 
-def _data(comparison: Comparison) -> dict[str, object]:
+def _values(comparison: Comparison) -> dict[str, object]:
     per_type: dict[str, object] = {} if comparison.workload.counted else {"per_type": True}
     return per_type | {
         "domain": str(comparison.workload.domain),
@@ -201,15 +194,3 @@ def _data(comparison: Comparison) -> dict[str, object]:
         "not_evaluated": list(comparison.late),
         "not_tuned_to_the_end": list(comparison.partial),
     }
-
-
-def _users(request: Request, single: Comparison | None) -> dict[str, object]:
-    if request.users is None or single is None:
-        return {}
-    left = {"outside": request.users.outside, "others": request.users.others}
-    return {"users": single.users, **left, "least_error": single.least_error}
-
-
-def _line_data(line: Sweep) -> dict[str, object]:
-    comparisons = [_data(one) for one in line.comparisons]
-    return {"axis": line.axis, "complete": line.complete, "comparisons": comparisons}

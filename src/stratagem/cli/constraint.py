@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from stratagem.io.numeral import parse_number
 
@@ -13,80 +14,86 @@ if TYPE_CHECKING:
     from stratagem.workloads import Workload
 
 SEVERAL = "several"
-GUESS_CAP = Annotated[
-    str | None,
-    typer.Option(
-        help="Most often that the best guess of an answer from one report may be right, such as 0.05. To see what caps "
-        f"cost: 0.2,0.1,0.05, or {SEVERAL}."
-    ),
-]
-SHUFFLED_BY = Annotated[
-    int | None,
-    typer.Option(
-        help="People whose reports a shuffler mixes: --epsilon is then that of all shuffled reports."
-    ),
-]
-DELTA = Annotated[
-    float | None,
-    typer.Option(
-        "--delta", help="With --shuffled-by: extra probability that epsilon does not cover, 1e-6 by default."
-    ),
-]
-LOCAL = Annotated[
-    float | None, typer.Option(help="With --shuffled-by: largest epsilon of one report, 10 by default.")
-]
-MEMO = Annotated[
-    float | None,
-    typer.Option(
-        "--memo",
-        help="Epsilon of any number of reports of one person about one value, above that of one report: the device "
-        "keeps its first draw.",
-    ),
-]
-REPORTS = Annotated[
-    int | None,
-    typer.Option("--reports", help="With --memo: reports of each person that are averaged, 1 by default."),
-]
-STEP = Annotated[
-    str | None,
-    typer.Option(
-        help="In place of --epsilon: privacy budget between a value and the next, 0.1, or one for each pair of "
-        "neighbours, 0.1,0.1,0.5."
-    ),
-]
 
 
-def read_constraints(
-    guess_cap: str | None = None,
-    shuffled_by: int | None = None,
-    delta: float | None = None,
-    local: float | None = None,
-    memo: float | None = None,
-    reports: int | None = None,
-    step: str | None = None,
-) -> list[Constraint]:
-    """Return the constraints that options ask for; several caps are as many."""
-    from stratagem.problem import GuessCap, Permanent, Shuffled, Steps
+@dataclass(frozen=True, kw_only=True)
+class Constraints:
+    """What a strategy must keep to; several caps are as many constraints."""
 
-    for name, given, owner, other in (
-        ("--delta", delta, "--shuffled-by", shuffled_by),
-        ("--local", local, "--shuffled-by", shuffled_by),
-        ("--reports", reports, "--memo", memo),
-    ):
-        if given is not None and other is None:
-            raise ValueError(f"{name} was given without {owner}, which it belongs to: add that")
-    found: list[Constraint] = []
-    if guess_cap is not None and guess_cap != SEVERAL:
-        found += [GuessCap(cap) for cap in _numbers("--guess-cap", guess_cap)]
-    if shuffled_by is not None:
-        options = {"delta": delta, "local": local}
-        found.append(Shuffled(shuffled_by, **{name: x for name, x in options.items() if x is not None}))
-    if memo is not None:
-        found.append(Permanent(memo, 1 if reports is None else reports))
-    if step is not None:
-        steps = _numbers("--step", step)
-        found.append(Steps(steps[0] if len(steps) == 1 else steps))
-    return found
+    guess_cap: Annotated[
+        str | None,
+        Option(
+            help="Most often that the best guess of an answer from one report may be right, such as 0.05. To see what "
+            f"caps cost: 0.2,0.1,0.05, or {SEVERAL}."
+        ),
+    ] = None
+    shuffled_by: Annotated[
+        int | None,
+        Option(help="People whose reports a shuffler mixes: --epsilon is then that of all shuffled reports."),
+    ] = None
+    central_delta: Annotated[
+        float | None,
+        Option(
+            "--delta",
+            help="With --shuffled-by: extra probability that epsilon does not cover, 1e-6 by default.",
+        ),
+    ] = None
+    local: Annotated[
+        float | None, Option(help="With --shuffled-by: largest epsilon of one report, 10 by default.")
+    ] = None
+    permanent: Annotated[
+        float | None,
+        Option(
+            "--memo",
+            help="Epsilon of any number of reports of one person about one value, above that of one report: the device "
+            "keeps its first draw.",
+        ),
+    ] = None
+    averaged: Annotated[
+        int | None,
+        Option("--reports", help="With --memo: reports of each person that are averaged, 1 by default."),
+    ] = None
+    step: Annotated[
+        str | None,
+        Option(
+            help="In place of --epsilon: privacy budget between a value and the next, 0.1, or one for each pair of "
+            "neighbours, 0.1,0.1,0.5."
+        ),
+    ] = None
+
+    @property
+    def several(self) -> bool:
+        """Whether caps are to be compared."""
+        return self.guess_cap is not None and (self.guess_cap == SEVERAL or "," in self.guess_cap)
+
+    @property
+    def caps(self) -> list[float]:
+        """The caps that are named."""
+        named = self.guess_cap is not None and self.guess_cap != SEVERAL
+        return _numbers("--guess-cap", self.guess_cap or "") if named else []
+
+    def read(self) -> list[Constraint]:
+        """Return the constraints that the options ask for."""
+        from stratagem.problem import GuessCap, Permanent, Shuffled, Steps
+
+        for name, given, owner, other in (
+            ("--delta", self.central_delta, "--shuffled-by", self.shuffled_by),
+            ("--local", self.local, "--shuffled-by", self.shuffled_by),
+            ("--reports", self.averaged, "--memo", self.permanent),
+        ):
+            if given is not None and other is None:
+                raise ValueError(f"{name} was given without {owner}, which it belongs to: add that")
+        found: list[Constraint] = [GuessCap(cap) for cap in self.caps]
+        if self.shuffled_by is not None:
+            options = {"delta": self.central_delta, "local": self.local}
+            given = {name: x for name, x in options.items() if x is not None}
+            found.append(Shuffled(self.shuffled_by, **given))
+        if self.permanent is not None:
+            found.append(Permanent(self.permanent, 1 if self.averaged is None else self.averaged))
+        if self.step is not None:
+            steps = _numbers("--step", self.step)
+            found.append(Steps(steps[0] if len(steps) == 1 else steps))
+        return found
 
 
 def check_line(workload: Workload) -> None:

@@ -1,71 +1,52 @@
-"""Arguments and options that several commands share, and the workload that they name."""
+"""Arguments and options that several commands share, in typed groups, and what each group means."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
-import typer
 import typer.core
+from typer import Argument, Option
 
 from stratagem.io.numeral import parse_number
-from stratagem.math.deadline import granted, within
+from stratagem.math.deadline import deadline, granted, within
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from stratagem.domain.policy import Policy
+    from stratagem.solvers import Solver
     from stratagem.workloads import Domain, Workload
 
 LONGEST = 60.0
 """Seconds that a command which searches may take where none are given."""
 WORKLOAD = Annotated[
-    str, typer.Argument(metavar="WORKLOAD", help="A name of `stratagem list`, or a .toml, .npy or .csv file.")
+    str, Argument(metavar="WORKLOAD", help="A name of `stratagem list`, or a .toml, .npy or .csv file.")
 ]
-WORKLOAD_OR_FILE = Annotated[
-    str,
-    typer.Argument(
-        metavar="WORKLOAD|FILE",
-        help="A name of `stratagem list`, a .toml, .npy or .csv file of queries, or a strategy saved as .ldp.json "
-        "or .npz.",
-    ),
-]
-STRATEGY_FILE = Annotated[Path, typer.Argument(metavar="FILE", help="A strategy saved as .ldp.json or .npz.")]
-BUNDLE = Annotated[Path, typer.Argument(metavar="FILE", help="A mechanism, *.ldp.json.")]
+STRATEGY_FILE = Annotated[Path, Argument(metavar="FILE", help="A strategy saved as .ldp.json or .npz.")]
+BUNDLE = Annotated[Path, Argument(metavar="FILE", help="A mechanism, *.ldp.json.")]
 COUNTS = Annotated[
-    str, typer.Argument(metavar="COUNTS", help="What `stratagem aggregate` wrote, or - for the input.")
+    str, Argument(metavar="COUNTS", help="What `stratagem aggregate` wrote, or - for the input.")
 ]
-EPSILON = Annotated[float, typer.Option(help="Privacy budget of one user, in nats.")]
+EPSILON = Annotated[float, Option(help="Privacy budget of one user, in nats.")]
 WORKLOAD_EPSILON = Annotated[
     float | None,
-    typer.Option(help="Privacy budget of one user, in nats; a saved strategy has its own, as have steps."),
+    Option(help="Privacy budget of one user, in nats; a saved strategy has its own, as have steps."),
 ]
-DOMAIN = Annotated[str | None, typer.Option(help="64, 2^6 (six binary attributes) or age=100,sex=2.")]
-ORDER = Annotated[int | None, typer.Option(help="Attributes a marginal or parity touches.")]
-WIDTH = Annotated[int | None, typer.Option(help="Most values a range spans.")]
-SOLVER = Annotated[str, typer.Option(help="A solver of `stratagem list`.")]
-OUTPUTS = Annotated[int | None, typer.Option(min=1, help="Reports the strategy may use.")]
-RESTARTS = Annotated[int | None, typer.Option(min=1, help="Starts in all.")]
-SEED = Annotated[int | None, typer.Option(min=0, help="Makes the run repeatable.")]
-GAP = Annotated[
-    float | None,
-    typer.Option(help="Stop once this close to the bound, 0.01 for 1 %."),
-]
+DOMAIN = Annotated[str | None, Option(help="64, 2^6 (six binary attributes) or age=100,sex=2.")]
 SECONDS = Annotated[
     float | None,
-    typer.Option(
-        help=f"Stop after so many seconds, with what is complete; {LONGEST:g} where none are given."
-    ),
+    Option(help=f"Stop after so many seconds, with what is complete; {LONGEST:g} where none are given."),
 ]
-OBJECTIVE = Annotated[str, typer.Option(help="average, worst-case or worst-query.")]
-PRIOR = Annotated[
-    Path | None,
-    typer.Option(help="How common each user type is: n counts in a .npy or .csv file."),
-]
+PRIOR = Annotated[Path | None, Option(help="How common each user type is: n counts in a .npy or .csv file.")]
 EDGES = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         help="START:STOP:STEP or e0,e1,...: bin k holds e_k <= value < e_(k+1); also 2026-01-01:2027-01-01:1mo, then "
         "[Europe/Berlin] for their zone, and 00:00:24:00:30min. Then ,other adds a value for other answers, and a last "
         ",no answer one for none."
@@ -73,43 +54,16 @@ EDGES = Annotated[
 ]
 LABELS = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         help="a,b,...: the texts of values 0, 1, ...; then ,other adds a value for other answers, and a last ,no "
         "answer one for none."
     ),
 ]
-UNIT = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="What numbers are measured in, such as minutes; with several attributes ATTRIBUTE=minutes, repeated."
-    ),
-]
-DATA = Annotated[
-    Path | None,
-    typer.Option(metavar="DATA", help="A CSV (with a header) or Parquet file."),
-]
-COLUMN = Annotated[
-    list[str] | None,
-    typer.Option(help="The column to read; with several attributes ATTRIBUTE=COLUMN, repeated."),
-]
-INVALID = Annotated[
-    str,
-    typer.Option(
-        help="What becomes of values that are outside the domain, or missing where no value stands for no answer: fail "
-        "counts and refuses them, drop leaves their rows out, other reports the attribute's value other."
-    ),
-]
-MISSING = Annotated[
-    list[str] | None,
-    typer.Option(help="A text that stands for no value, like '?'. Repeatable."),
-]
-DECIMAL = Annotated[
-    str | None,
-    typer.Option(help="What separates decimals in numbers with commas: ',' or '.'."),
-]
+MISSING = Annotated[list[str] | None, Option(help="A text that stands for no value, like '?'. Repeatable.")]
+DECIMAL = Annotated[str | None, Option(help="What separates decimals in numbers with commas: ',' or '.'.")]
 MAP = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--map",
         help="FROM=TO, such as north=North: a text that stands for another; or a .csv file of two columns. "
         "Repeatable.",
@@ -117,25 +71,29 @@ MAP = Annotated[
 ]
 AS_IS = Annotated[
     bool,
-    typer.Option(
+    Option(
         "--as-is",
         help="Tell texts apart that differ in case or Unicode form alone, or that say yes in several ways.",
     ),
 ]
-CLIP = Annotated[
-    bool, typer.Option("--clip", help="Count numbers, dates and times beyond the edges in the nearest bin.")
-]
-PLOT = Annotated[Path | None, typer.Option(help="Draw it: an .svg, .png or .pdf file.")]
+PLOT = Annotated[Path | None, Option(help="Draw it: an .svg, .png or .pdf file.")]
 DETAILS = Annotated[
     bool,
-    typer.Option(
+    Option(
         "--details", help="Also the objectives, every lower bound with its meaning, and how the search went."
     ),
 ]
-ALL = Annotated[bool, typer.Option("--all", help="Show every mechanism, not only the best.")]
-BUNDLE_OUT = Annotated[Path | None, typer.Option("-o", "--out", help="The bundle to write, *.ldp.json.")]
-FORCE = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
-JSON = Annotated[bool, typer.Option("--json", help="Write one JSON object to standard output.")]
+ALL = Annotated[bool, Option("--all", help="Show every mechanism, not only the best.")]
+OUT = Annotated[
+    Path | None,
+    Option(
+        "-o",
+        "--out",
+        help="Save as .ldp.json (whole numbers, for clients), .npz (doubles) or .csv, .mat, .parquet (the matrix).",
+    ),
+]
+FORCE = Annotated[bool, Option("--force", help="Overwrite files that exist.")]
+JSON = Annotated[bool, Option("--json", help="Write one JSON object to standard output.")]
 
 GROUPS = {
     "Problem": ("workload", "epsilon", "domain", "order", "width", "objective", "prior", "over"),
@@ -159,6 +117,196 @@ GROUPS = {
 """The options that every command lists under one heading, by name; its own stand first, under Options."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Queries:
+    """What fits a workload of a name to its domain."""
+
+    order: Annotated[int | None, Option(help="Attributes a marginal or parity touches.")] = None
+    width: Annotated[int | None, Option(help="Most values a range spans.")] = None
+
+    def read(self, name: str, domain: Domain | str | None) -> Workload:
+        """Return the workload of a name, or of a file."""
+        from stratagem.workloads.given import load
+
+        return load(name, domain=domain, order=self.order, width=self.width)
+
+    def about_numbers(self, name: str, asked: Workload, *, gaps: bool = False) -> Workload:
+        """Return the workload; if it asks about numbers and its attribute has bins, about the middles of these.
+
+        With `gaps`, or a value for no answer, that and a value other add nothing to a sum.
+        """
+        from stratagem.domain.values import Codes, Labels
+        from stratagem.workloads.given import load, takes_numbers
+
+        attribute = asked.domain.attributes[0]
+        values = attribute.values
+        if not takes_numbers(name) or isinstance(values, Codes):
+            return asked
+        if isinstance(values, Labels):
+            raise ValueError(
+                f"{name} asks about numbers, but the values of {attribute.name} are texts: ask for histogram"
+            )
+        rest = values.outside if gaps or values.no_answer else ()
+        numbers = [0.0 if k in rest else values.middle(k) for k in range(values.size)]
+        middles = [number for number in numbers if number is not None]
+        if len(middles) < len(numbers):
+            none = "dates and times are none" if gaps else "dates, times and the value other are none"
+            advice = "ask for prefix or histogram" if gaps else "give edges of numbers alone"
+            raise ValueError(f"{name} asks about numbers, but {none}: {advice}")
+        return load(name, domain=asked.domain, order=self.order, numbers=middles)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Goal:
+    """The variance that is to be small."""
+
+    objective: Annotated[str, Option(help="average, worst-case or worst-query.")] = "average"
+    prior: PRIOR = None
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is the average over user types that are equally common."""
+        return self.prior is None and self.objective == "average"
+
+    def read(self, workload: Workload) -> dict[str, Any]:
+        """Return the objective and the prior as searches and bounds take them."""
+        return {"objective": self.objective, "prior": read_prior(self.prior, workload)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Search:
+    """Which solver searches, and how far."""
+
+    solver: Annotated[str, Option(help="A solver of `stratagem list`.")] = "auto"
+    outputs: Annotated[int | None, Option(min=1, help="Reports the strategy may use.")] = None
+    restarts: Annotated[int | None, Option(min=1, help="Starts in all.")] = None
+    seed: Annotated[int | None, Option(min=0, help="Makes the run repeatable.")] = None
+    gap: Annotated[float | None, Option(help="Stop once this close to the bound, 0.01 for 1 %.")] = None
+    seconds: SECONDS = None
+
+    def read(self) -> Solver:
+        """Return the solver, which ends with the command's seconds."""
+        from stratagem.study.preset import limited, solver_of
+
+        given = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "solver"}
+        return limited(solver_of(self.solver, **given), deadline().seconds)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Values:
+    """What the values of attributes are."""
+
+    edges: EDGES = None
+    labels: LABELS = None
+    unit: Annotated[
+        list[str] | None,
+        Option(
+            help="What numbers are measured in, such as minutes; with several attributes ATTRIBUTE=minutes, repeated."
+        ),
+    ] = None
+
+    def __bool__(self) -> bool:
+        """Return whether any was given."""
+        return bool(self.edges or self.labels or self.unit)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """How the values of a file are read."""
+
+    invalid: Annotated[
+        str,
+        Option(
+            help="What becomes of values that are outside the domain, or missing where no value stands for no answer: "
+            "fail counts and refuses them, drop leaves their rows out, other reports the attribute's value other."
+        ),
+    ] = "fail"
+    missing: MISSING = None
+    mapping: MAP = None
+    decimal: DECIMAL = None
+    clip: Annotated[
+        bool, Option("--clip", help="Count numbers, dates and times beyond the edges in the nearest bin.")
+    ] = False
+
+    def policy(self, data: Path | None, *, as_is: bool = False) -> Policy:
+        """Return what becomes of values outside the domain; without a file nothing may be said of it."""
+        from stratagem.domain.policy import STRICT, Policy
+        from stratagem.domain.text import read_map
+
+        texts = {"missing": tuple(self.missing or ()), "mapping": read_map(self.mapping or ())}
+        policy = Policy(invalid=self.invalid, clip=self.clip, decimal=self.decimal, as_is=as_is, **texts)
+        if data is None and policy != STRICT:
+            raise ValueError(
+                "--invalid, --missing, --map, --as-is, --decimal and --clip say how a file is read, but none was "
+                "given: add --data and --column"
+            )
+        return policy
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rows:
+    """A file of people's values."""
+
+    data: Annotated[Path | None, Option(metavar="DATA", help="A CSV (with a header) or Parquet file.")] = None
+    column: Annotated[
+        list[str] | None,
+        Option(help="The column to read; with several attributes ATTRIBUTE=COLUMN, repeated."),
+    ] = None
+    reading: Reading
+
+
+Group = TypeVar("Group")
+Command = TypeVar("Command", bound=Callable[..., None])
+
+
+def _options(kind: Any) -> dict[str, Any]:
+    """Return the types of a command's parameters, or of a group's fields, by name."""
+    found = get_type_hints(kind, include_extras=True)
+    return {name: hint for name, hint in found.items() if name != "return"}
+
+
+def _parameters(kind: Any) -> Iterator[Parameter]:
+    """Yield the parameters of a command or the fields of a group, those of groups one by one in place of them."""
+    own = signature(kind).parameters
+    for name, hint in _options(kind).items():
+        if is_dataclass(hint):
+            yield from _parameters(hint)
+        else:
+            yield own[name].replace(annotation=hint, kind=Parameter.KEYWORD_ONLY)
+
+
+def _made(kind: Callable[..., Group], given: dict[str, Any]) -> Group:
+    """Return what a command or a group makes of options, groups filled with their own."""
+    own = {
+        name: _made(hint, given) if is_dataclass(hint) else given[name]
+        for name, hint in _options(kind).items()
+    }
+    return kind(**own)
+
+
+def spread(command: Command) -> Callable[..., None]:
+    """Return a command as typer takes it, which knows no groups: every option of its groups beside its own."""
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        _made(command, given)
+
+    parameters = list(_parameters(command))
+    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    vars(run)["__signature__"] = Signature(parameters)
+    return run
+
+
+def chosen(group: Any) -> Iterator[str]:
+    """Yield the names of the options of a group that differ from what they are where nobody gives them."""
+    for one in fields(group):
+        value = getattr(group, one.name)
+        if is_dataclass(value):
+            yield from chosen(value)
+        elif value != one.default:
+            yield one.name
+
+
 COMMANDS = {
     "Design": ("plan", "optimise", "compare", "bound", "list"),
     "Run": ("export", "collect", "randomise", "aggregate", "estimate"),
@@ -166,8 +314,6 @@ COMMANDS = {
     "Advanced": ("tune", "import", "rounds", "count", "central"),
 }
 """The commands by what they are for."""
-
-
 AMERICAN = {"optimize": "optimise", "randomize": "randomise"}
 
 
@@ -225,13 +371,10 @@ class GroupedCommand(typer.core.TyperCommand):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments and every group of options."""
-        found: dict[str, list[tuple[str, str]]] = {
-            "Arguments": [],
-            "Options": [],
-            **{name: [] for name in GROUPS},
-        }
+        found: dict[str, list[tuple[str, str]]] = {name: [] for name in ("Arguments", "Options", *GROUPS)}
         group_of = {option: name for name, options in GROUPS.items() for option in options}
-        for parameter in self.get_params(ctx):
+        place = {name: k for k, name in enumerate(GROUPS["Data"])}  # several groups of a command hold them
+        for parameter in sorted(self.get_params(ctx), key=lambda one: place.get(one.name or "", -1)):
             group = "Arguments" if parameter.param_type_name == "argument" else "Options"
             if record := parameter.get_help_record(ctx):
                 found[group_of.get(parameter.name or "", group)].append(record)
@@ -244,39 +387,6 @@ class GroupedCommand(typer.core.TyperCommand):
         """Write the example on one line, so that it can be copied."""
         with formatter.section("Example"):
             formatter.write(f"{'':{formatter.current_indent}}{self.epilog}\n")
-
-
-def read_workload(name: str, domain: Domain | str | None, order: int | None, width: int | None) -> Workload:
-    """Return the workload that the command line names."""
-    from stratagem.workloads.given import load
-
-    return load(name, domain=domain, order=order, width=width)
-
-
-def about_numbers(name: str, asked: Workload, order: int | None, *, gaps: bool = False) -> Workload:
-    """Return the workload; if it asks about numbers and its attribute has bins, about the middles of these.
-
-    With `gaps`, or a value for no answer, that and a value other add nothing to a sum.
-    """
-    from stratagem.domain.values import Codes, Labels
-    from stratagem.workloads.given import load, takes_numbers
-
-    attribute = asked.domain.attributes[0]
-    values = attribute.values
-    if not takes_numbers(name) or isinstance(values, Codes):
-        return asked
-    if isinstance(values, Labels):
-        raise ValueError(
-            f"{name} asks about numbers, but the values of {attribute.name} are texts: ask for histogram"
-        )
-    rest = values.outside if gaps or values.no_answer else ()
-    numbers = [0.0 if k in rest else values.middle(k) for k in range(values.size)]
-    middles = [number for number in numbers if number is not None]
-    if len(middles) < len(numbers):
-        none = "dates and times are none" if gaps else "dates, times and the value other are none"
-        advice = "ask for prefix or histogram" if gaps else "give edges of numbers alone"
-        raise ValueError(f"{name} asks about numbers, but {none}: {advice}")
-    return load(name, domain=asked.domain, order=order, numbers=middles)
 
 
 def read_prior(path: Path | None, workload: Workload) -> np.ndarray | None:

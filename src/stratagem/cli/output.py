@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from stratagem.io.screen import WIDTH, folded, visible
 
@@ -146,15 +146,39 @@ def write_table(table: Table) -> None:
     put("".join(f"{line}\n" for line in lines))
 
 
-def write_parts(parts: Iterable[str | Table]) -> None:
-    """Write sentences and tables, an empty line between them."""
-    for place, part in enumerate(filter(None, parts)):
-        if place:
-            write()
+class Result(Protocol):
+    """What a command found: values for programs, sentences and tables for people."""
+
+    def record(self) -> dict[str, Any]:
+        """Return the named values."""
+        ...
+
+    def sentences(self) -> Iterable[str | Table]:
+        """Return lines and tables in their order."""
+        ...
+
+
+def write_result(result: Result, *, json: bool) -> None:
+    """Write the named values of a result, or its lines and tables."""
+    if json:
+        write_json(result.record())
+    else:
+        write_lines(result.sentences())
+
+
+def write_lines(parts: Iterable[str | Table]) -> None:
+    """Write lines and tables, with options in place of the keyword arguments that they advise."""
+    for part in parts:
         if isinstance(part, str):
             write(translated(part))
         else:
             write_table(part)
+
+
+def write_parts(parts: Iterable[str | Table]) -> None:
+    """Write sentences and tables, an empty line between them."""
+    kept = [*filter(None, parts)]
+    write_lines(line for place, part in enumerate(kept) for line in (("", part) if place else (part,)))
 
 
 def read_count(count: int) -> str:
@@ -185,7 +209,9 @@ OPTIONS = {
     "edges": "--edges=",  # may begin with a minus sign
     "labels": "--labels ",
     "mapping": "--map ",
+    "method": "--method ",
     "missing": "--missing ",
+    "seed": "--seed ",
     "variable": "--variable ",
 }
 """The options that are given in place of keyword arguments which errors advise."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from stratagem.cli.estimate import read_counts
 from stratagem.cli.interruption import keeping, progress
@@ -16,14 +16,14 @@ from stratagem.cli.output import write, write_files, write_json
 def rounds(
     file: BUNDLE,
     counts: COUNTS,
-    out: Annotated[Path, typer.Option("-o", "--out", help="The bundle of the second round, *.ldp.json.")],
+    out: Annotated[Path, Option("-o", "--out", help="The bundle of the second round, *.ldp.json.")],
     users: Annotated[
         int | None,
-        typer.Option(help="People of the second round, by default four for each report of the first."),
+        Option(help="People of the second round, by default four for each report of the first."),
     ] = None,
     cells: Annotated[
         int | None,
-        typer.Option(help="Merged bins, by default as many as the people leave room for, at most 64."),
+        Option(help="Merged bins, by default as many as the people leave room for, at most 64."),
     ] = None,
     seconds: SECONDS = None,
     force: FORCE = False,

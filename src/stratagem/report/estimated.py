@@ -1,0 +1,163 @@
+"""The answers of a mechanism in words: whether they can be used, some of them with intervals, shares and quantiles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from stratagem.estimation.answer import Quantile
+from stratagem.estimation.answer_file import answers_data
+from stratagem.estimation.estimate import LISTED, Estimate
+from stratagem.estimation.share import WRITTEN_OUT, Share, shares
+from stratagem.estimation.synthetic import SyntheticPeople
+from stratagem.io.screen import visible
+from stratagem.io.table import Table
+from stratagem.math.number import number_text, spread
+from stratagem.mechanism.mechanism import Mechanism
+from stratagem.mechanism.usable import Usability, estimate_usability
+from stratagem.report.wording import counted
+from stratagem.workloads.explicit import counts_users
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Estimated:
+    """An estimate with everything that is said of it."""
+
+    mechanism: Mechanism
+    estimate: Estimate
+    name: str
+    """What the queries are called."""
+    rounds: int = 1
+    """Reports of every person."""
+    single: bool = True
+    """Whether every person sent one report, in one round."""
+    chosen: Sequence[int] | None = None
+    """The answers that were asked for; None for some, evenly spread."""
+    many: int = 10
+    """How many are shown of these."""
+    of_all: bool = False
+    """Whether shares are of all people, not of those who answered."""
+    quantiles: Mapping[str, Quantile]
+    people: SyntheticPeople | None = None
+
+    @property
+    def epsilon(self) -> float:
+        """The epsilon of all reports of one person: the permanent one for several."""
+        memo, first = self.mechanism.memo, self.mechanism.epsilon
+        return float(first if self.rounds == 1 or memo is None else memo.permanent)
+
+    @cached_property
+    def verdict(self) -> Usability:
+        """Whether the answers can be used."""
+        return estimate_usability(self.estimate, float(self.mechanism.epsilon) if self.single else None)
+
+    @property
+    def _shown(self) -> Sequence[int]:
+        return self.chosen or spread(self.estimate.workload.queries, self.many)
+
+    def record(self) -> dict[str, Any]:
+        """Return the answers and what is said of them as named values."""
+        found, mechanism = self.estimate, self.mechanism
+        head = {
+            "workload": self.name,
+            "domain": str(mechanism.domain),
+            "epsilon": self.epsilon,
+            "mechanism": mechanism.identifier,
+        }
+        answers = found.table(self._shown if found.workload.queries > LISTED else self.chosen)
+        tail = {
+            "quantiles": {text: value.data() for text, value in self.quantiles.items()},
+            "rounds": self.rounds,
+        }
+        if self.people is not None:
+            tail["synthetic"] = self.people.data()
+        told = [one.data() for one in shares_of_people(found, self.chosen, of_all=self.of_all) or ()]
+        return (
+            head
+            | answers_data(answers, found.details, found.naming)
+            | tail
+            | self.verdict.data()
+            | {"shares": told}
+        )
+
+    def sentences(self) -> Iterator[str | Table]:
+        """Yield a warning where answers are of no use, how far they are off, and some of them with shares."""
+        found, counts = self.estimate, counts_users(self.estimate.workload)
+        if not self.verdict.usable:
+            yield str(self.verdict)
+        if counts:
+            size = f"{number_text(self.verdict.error * found.users)} people, {100 * self.verdict.error:.3g} % of all"
+            yield f"Answers are typically off by {size} (estimated standard error)."
+        who = counted(found.users, "report")
+        if self.rounds > 1:
+            who = f"{found.users:,} people with {self.rounds:,} reports each"
+        yield f"{visible(self.name)} over domain {self.mechanism.domain}, epsilon {self.epsilon:g}, {who}"
+        yield from ("", self._table(counts), "")
+        yield f"{len(self._shown)} of {found.workload.queries:,} answers shown; {found.intervals};"
+        yield found.bias
+        if advice := self._advice():
+            yield advice
+        yield from self._shares(counts)
+        if self.rounds > 1:
+            yield "These are means: they are right for people whose values stayed the same in all rounds."
+        for text, value in self.quantiles.items():
+            yield f"quantile {text}: {value}"
+        if self.people is not None:
+            yield from ("", str(self.people))
+
+    def _table(self, counts: bool) -> Table:
+        found, rows = self.estimate, []
+        for answer in found.table(self._shown):
+            value, *others = (f"{number:,.1f}" for number in answer[2:])
+            share = [f"{100 * answer.answer / found.users:.1f} %"] if counts else []
+            rows.append((answer.label, value, *share, *others))
+        ends = "standard error", f"{100 * found.confidence:g} % from", "to"
+        return Table(("query", "answer", *(["share"] if counts else []), *ends), rows)
+
+    def _advice(self) -> str:
+        """Say what is impossible, and name the post-processing that mends it, or that helps where none was chosen."""
+        fact, method = self.estimate.impossible.fact, self.estimate.impossible.method
+        if fact:
+            return f"{fact}: `method={method!r}` mends them" if method else fact
+        if method and self.estimate.unbiased:
+            return f"`method={method!r}` gives answers that fit together, usually with smaller errors"
+        return ""
+
+    def _shares(self, counts: bool) -> Iterator[str | Table]:
+        """Yield the shares of people, those of the same people in one table; nothing where there are no gaps.
+
+        Queries that count nobody have averages instead.
+        """
+        found = shares_of_people(self.estimate, self._shown, of_all=self.of_all)
+        if found is not None and not found:
+            yield from (
+                "",
+                "shares: none, as these queries count no answer or other, or too few gave another answer",
+            )
+        for who, same in by_people(found or ()).items():
+            zeros = "" if counts or same[0].answered else ", where no answer and other count 0"
+            yield from ("", f"{'shares' if counts else 'averages'} {who}{zeros}:", "")
+            rows = [
+                (one.label, *(f"{100 * end:.1f} %" if counts else number_text(end) for end in one[2:5]))
+                for one in same
+            ]
+            yield Table(("query", "share" if counts else "average", "from", "to"), rows)
+
+
+def shares_of_people(
+    found: Estimate, chosen: Sequence[int] | None, *, of_all: bool = False
+) -> list[Share] | None:
+    """Return the shares of those who answered, where some did not and their queries can be written out."""
+    gaps = any(one.values.outside for one in found.naming.attributes)
+    small = found.workload.queries * found.workload.domain_size <= WRITTEN_OUT
+    return shares(found, chosen, of_all=of_all) if gaps and small else None
+
+
+def by_people(found: Sequence[Share]) -> dict[str, list[Share]]:
+    """Return shares by the people whom they are of, in words."""
+    groups: dict[str, list[Share]] = {}
+    for one in found:
+        groups.setdefault(one.words, []).append(one)
+    return groups
