@@ -35,9 +35,9 @@ from stratagem.cli import (
     simulate,
     tune,
 )
+from stratagem.cli.command import GroupedCommand, GroupedCommands, spread
 from stratagem.cli.compilation_cache import keep_compiled_code
 from stratagem.cli.interruption import INTERRUPTED, ended, insisted, interrupted, interruptions
-from stratagem.cli.option import GroupedCommand, GroupedCommands, spread
 from stratagem.cli.output import check_streams, fail, flush, lost, translated, write
 
 

@@ -25,7 +25,7 @@ CLIENTS = ("python", "node")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tested:
+class AuditOptions:
     """Which clients are tested, and how much."""
 
     client: Annotated[
@@ -61,7 +61,7 @@ class Tested:
             raise ValueError("--reports audits a file: leave out --client, --samples and --seed")
 
 
-def audit(file: BUNDLE, tested: Tested, json: JSON = False) -> None:
+def audit(file: BUNDLE, tested: AuditOptions, json: JSON = False) -> None:
     """Check a mechanism's certificate exactly and put its clients to the test; exit status 1 if one fails."""
     from stratagem.report.audited import Audited
 
@@ -91,7 +91,7 @@ def _loaded(file: Path) -> Mechanism:
         fail(str(error), FAILED if file.is_file() else 2)
 
 
-def _of_file(mechanism: Mechanism, file: Path, tested: Tested) -> tuple[KnownReports, Audit]:
+def _of_file(mechanism: Mechanism, file: Path, tested: AuditOptions) -> tuple[KnownReports, Audit]:
     """Read the reports of a file, and audit them."""
     from stratagem.auditor.known import audit_reports, read_known
 
@@ -101,7 +101,7 @@ def _of_file(mechanism: Mechanism, file: Path, tested: Tested) -> tuple[KnownRep
         return known, audit_reports(mechanism, known.user_types, known.outputs, **options)
 
 
-def _of_clients(file: Path, mechanism: Mechanism, tested: Tested) -> dict[str, Audit]:
+def _of_clients(file: Path, mechanism: Mechanism, tested: AuditOptions) -> dict[str, Audit]:
     """Audit the clients that are named, all that run here where none is."""
     from stratagem.auditor.audit import audit as run
 

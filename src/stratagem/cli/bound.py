@@ -18,8 +18,8 @@ from stratagem.cli.option import (
     JSON,
     PLOT,
     SECONDS,
-    Goal,
-    Queries,
+    GoalOptions,
+    QueryOptions,
     check_free,
     check_plot,
 )
@@ -36,7 +36,7 @@ SOON = 1e-3
 
 
 @dataclass(frozen=True, kw_only=True)
-class Proof:
+class ProofOptions:
     """A certificate to write or to check."""
 
     certificate: Annotated[
@@ -104,8 +104,8 @@ def bound(
     ] = None,
     epsilon: Annotated[float | None, Option(help="Privacy budget of one user, in nats.")] = None,
     domain: DOMAIN = None,
-    queries: Queries,
-    goal: Goal,
+    queries: QueryOptions,
+    goal: GoalOptions,
     tight: Annotated[
         bool,
         Option(
@@ -115,7 +115,7 @@ def bound(
     ] = False,
     seconds: SECONDS = None,
     over: OVER = None,
-    proof: Proof,
+    proof: ProofOptions,
     plot: PLOT = None,
     details: DETAILS = False,
     force: FORCE = False,

@@ -8,7 +8,7 @@ from typing import Annotated
 from typer import Option
 
 from stratagem.cli.interruption import progress
-from stratagem.cli.option import DOMAIN, EPSILON, JSON, WORKLOAD, Queries
+from stratagem.cli.option import DOMAIN, EPSILON, JSON, WORKLOAD, QueryOptions
 from stratagem.cli.output import write_result
 
 
@@ -20,7 +20,7 @@ def central(
         str, Option(help="add-remove or replace; replace is what the local model protects.")
     ],
     domain: DOMAIN = None,
-    queries: Queries,
+    queries: QueryOptions,
     delta: Annotated[float | None, Option(help="Adds Gaussian noise of (epsilon, delta).")] = None,
     json: JSON = False,
 ) -> None:

@@ -21,7 +21,7 @@ from stratagem.cli.output import (
     write_parts,
     write_table,
 )
-from stratagem.cli.request import OVER, Asked, Request, Sample, read_over, requested
+from stratagem.cli.request import OVER, AskedOptions, Request, SampleOptions, read_over, requested
 
 if TYPE_CHECKING:
     from stratagem.solvers import Callback
@@ -36,8 +36,8 @@ def compare(
     *,
     workload: WORKLOAD,
     epsilon: EPSILON,
-    asked: Asked,
-    sample: Sample,
+    asked: AskedOptions,
+    sample: SampleOptions,
     over: OVER = None,
     out: Annotated[
         Path | None,

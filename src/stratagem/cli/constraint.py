@@ -17,7 +17,7 @@ SEVERAL = "several"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Constraints:
+class ConstraintOptions:
     """What a strategy must keep to; several caps are as many constraints."""
 
     guess_cap: Annotated[

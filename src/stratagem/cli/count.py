@@ -19,7 +19,7 @@ LOSS_SUFFIXES = (".npy", ".csv")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class CountOptions:
     """The mechanism that is asked for."""
 
     size: Annotated[int, Option(help="People in a group, n: the counts are 0 to n.")]
@@ -62,7 +62,7 @@ class Wanted:
 
 
 def count(
-    wanted: Wanted,
+    wanted: CountOptions,
     plot: PLOT = None,
     out: Annotated[
         Path | None,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Option
 
 from stratagem.cli.interruption import progress
-from stratagem.cli.option import BUNDLE, COUNTS, FORCE, JSON, PLOT, Queries, check_free, check_plot
+from stratagem.cli.option import BUNDLE, COUNTS, FORCE, JSON, PLOT, QueryOptions, check_free, check_plot
 from stratagem.cli.output import write_files, write_result
 from stratagem.io.numeral import parse_number
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Earlier:
+class EarlierOptions:
     """The first of two rounds."""
 
     first: Annotated[
@@ -45,13 +45,13 @@ class Earlier:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Others:
+class OtherOptions:
     """Other queries than those of the mechanism."""
 
     workload: Annotated[
         str | None, Option(help="Ask these queries instead: a name of `stratagem list`, or a file.")
     ] = None
-    queries: Queries
+    queries: QueryOptions
 
     def read(self, mechanism: Mechanism) -> Workload | None:
         """Return other queries over a mechanism's domain; numbers are the middles of its bins, and other is none."""
@@ -71,7 +71,7 @@ class Others:
 
 
 @dataclass(frozen=True, kw_only=True)
-class How:
+class MethodOptions:
     """How answers are estimated."""
 
     method: Annotated[str, Option(help="A post-processing of `stratagem list`, or recommended.")] = "unbiased"
@@ -80,7 +80,7 @@ class How:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class AnswerOptions:
     """What is said of the answers, and the files that are written."""
 
     quantile: Annotated[list[str] | None, Option(help="A share, 0.5 for the median; or ATTRIBUTE=SHARE.")] = (
@@ -173,10 +173,10 @@ class Wanted:
 def estimate(
     file: BUNDLE,
     counts: COUNTS,
-    earlier: Earlier,
-    others: Others,
-    how: How,
-    wanted: Wanted,
+    earlier: EarlierOptions,
+    others: OtherOptions,
+    how: MethodOptions,
+    wanted: AnswerOptions,
     force: FORCE = False,
     json: JSON = False,
 ) -> None:

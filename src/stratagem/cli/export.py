@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Option
 
 from stratagem.cli.layout import check_values_kept, read_values
-from stratagem.cli.option import FORCE, STRATEGY_FILE, Values, check_free
+from stratagem.cli.option import FORCE, STRATEGY_FILE, ValueOptions, check_free
 from stratagem.cli.output import write
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Web:
+class PageOptions:
     """The page of a folder for a web server."""
 
     web: Annotated[
@@ -91,8 +91,8 @@ def export(
             "(whole numbers, for clients).",
         ),
     ] = None,
-    page: Web,
-    values: Values,
+    page: PageOptions,
+    values: ValueOptions,
     force: FORCE = False,
 ) -> None:
     """Write a saved strategy in another format; from .npz to .ldp.json it becomes exact and is checked so."""

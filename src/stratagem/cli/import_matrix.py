@@ -19,8 +19,8 @@ from stratagem.cli.option import (
     FORCE,
     JSON,
     PRIOR,
-    Queries,
-    Values,
+    QueryOptions,
+    ValueOptions,
     check_free,
     read_prior,
 )
@@ -46,7 +46,7 @@ def conversion(path: Path) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Foreign:
+class MatrixOptions:
     """What the numbers of a matrix are, and what becomes of them."""
 
     variable: Annotated[str | None, Option(help="The array of an .npz or .mat file.")] = None
@@ -110,9 +110,9 @@ def import_matrix(
     epsilon: EPSILON,
     out: Annotated[Path, Option("-o", "--out", help="The bundle to write, .ldp.json.")],
     domain: DOMAIN = None,
-    queries: Queries,
-    values: Values,
-    foreign: Foreign,
+    queries: QueryOptions,
+    values: ValueOptions,
+    foreign: MatrixOptions,
     prior: PRIOR = None,
     force: FORCE = False,
     json: JSON = False,

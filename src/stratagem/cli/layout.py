@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stratagem.cli.option import Queries, Values
+from stratagem.cli.option import QueryOptions, ValueOptions
 
 if TYPE_CHECKING:
     from stratagem.domain import Bins, Domain, Labels
@@ -31,10 +31,10 @@ class Layout:
 
     def options(self) -> list[str]:
         """Return the options that state what was found, an option and its value each."""
-        from stratagem.domain import Bins, Labels
+        from stratagem.domain import Labels
 
         values = {one.name: one.values for one in self.domain.attributes}
-        kinds = {name: "edges" if isinstance(values[name], Bins) else "labels" for name in self.found}
+        kinds = {name: next(iter(values[name].entry())) for name in self.found}  # edges or labels
         mapped = [one.spellings for one in values.values() if isinstance(one, Labels)]
         return [
             *(f"--{kind}={name}={values[name]}" for name, kind in kinds.items()),
@@ -55,7 +55,11 @@ def policy_options(policy: Policy) -> list[str]:
 
 
 def read_described(
-    workload: str, domain: str | None, queries: Queries, values: Values, found: Layout | None = None
+    workload: str,
+    domain: str | None,
+    queries: QueryOptions,
+    values: ValueOptions,
+    found: Layout | None = None,
 ) -> Workload:
     """Return the workload that the command line names, over what its values are; edges or labels may give its domain.
 
@@ -73,7 +77,10 @@ def read_described(
 
 
 def derive(
-    values: Values, data: Path | None = None, columns: list[str] | None = None, policy: Policy | None = None
+    values: ValueOptions,
+    data: Path | None = None,
+    columns: list[str] | None = None,
+    policy: Policy | None = None,
 ) -> Layout | None:
     """Return the layout that the options describe, None if they name no attribute.
 
@@ -111,7 +118,7 @@ def derive(
     return Layout(Domain(*attributes), found, policy) if names else None
 
 
-def read_values(domain: Domain, values: Values) -> Domain:
+def read_values(domain: Domain, values: ValueOptions) -> Domain:
     """Return the domain with the values and units that the options give.
 
     Raises:
@@ -125,7 +132,7 @@ def read_values(domain: Domain, values: Values) -> Domain:
     return Domain(*(replace(one, values=new, unit=units.get(one.name, one.unit)) for one, new in pairs))
 
 
-def _stated(names: tuple[str, ...], values: Values) -> tuple[dict[str, Bins | Labels], dict[str, str]]:
+def _stated(names: tuple[str, ...], values: ValueOptions) -> tuple[dict[str, Bins | Labels], dict[str, str]]:
     """Return the values and the units that the options give by attribute; without names all are welcome."""
     from stratagem.domain import Bins, Labels
     from stratagem.domain.attribute import unit_text

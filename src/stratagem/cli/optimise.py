@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from stratagem.cli.collect import to_ask
 from stratagem.cli.compare import found_data, more, write_comparison, write_found
-from stratagem.cli.constraint import SEVERAL, Constraints, check_line
+from stratagem.cli.constraint import SEVERAL, ConstraintOptions, check_line
 from stratagem.cli.interruption import interrupted, keeping, note, progress
 from stratagem.cli.layout import check_values_kept
 from stratagem.cli.option import (
@@ -36,7 +36,7 @@ from stratagem.cli.output import (
     write_lines,
     write_table,
 )
-from stratagem.cli.request import Asked, Request, Sample, requested
+from stratagem.cli.request import AskedOptions, Request, SampleOptions, requested
 
 if TYPE_CHECKING:
     from stratagem.problem import Constraint
@@ -51,9 +51,9 @@ def optimise(
     *,
     workload: WORKLOAD,
     epsilon: WORKLOAD_EPSILON = None,
-    asked: Asked,
-    sample: Sample,
-    constraints: Constraints,
+    asked: AskedOptions,
+    sample: SampleOptions,
+    constraints: ConstraintOptions,
     out: OUT = None,
     plot: PLOT = None,
     show_all: ALL = False,
@@ -91,7 +91,7 @@ def optimise(
             check_values_kept(out, request.workload.domain)
         solution = _searched(request, limits)
         with keeping():
-            found = Found.saved(marked(solution), workload, out, asked.goal.prior)
+            found = SavedSolution.saved(marked(solution), workload, out, asked.goal.prior)
             if json:
                 write_json(found.record() | found_data(request))
             elif solution.promise is None:
@@ -124,7 +124,8 @@ def _frontier(request: Request, caps: list[float], plot: Path | None, *, json: b
             line.plot(plot)
         if json:
             found = [
-                Found(solution=one, name=request.name, outputs=one.strategy.outputs) for one in line.solutions
+                SavedSolution(solution=one, name=request.name, outputs=one.strategy.outputs)
+                for one in line.solutions
             ]
             write_json({"frontier": [one.record() for one in found]})
             return
@@ -133,7 +134,7 @@ def _frontier(request: Request, caps: list[float], plot: Path | None, *, json: b
         write_files(drawn=plot)
 
 
-def _promise(found: Found) -> None:
+def _promise(found: SavedSolution) -> None:
     """Say what a strategy under a constraint promises."""
     from stratagem.report.revealed import promised_parts
 
@@ -165,7 +166,7 @@ def check_out(out: Path | None, *, plain: bool, force: bool, bundled: bool = Fal
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
+class SavedSolution:
     """A solution, and the file that it was saved in."""
 
     solution: Solution
@@ -176,7 +177,7 @@ class Found:
     prior: Path | None = None
 
     @staticmethod
-    def saved(solution: Solution, name: str, out: Path | None, prior: Path | None) -> Found:
+    def saved(solution: Solution, name: str, out: Path | None, prior: Path | None) -> SavedSolution:
         """Write a solution to the file asked for, if any."""
         from stratagem.mechanism.export.saved import holds_interruption
         from stratagem.mechanism.mechanism import SUFFIX
@@ -190,7 +191,7 @@ class Found:
             solution.save(out, name=name, overwrite=True)
             if solution.interrupted and not holds_interruption(out):
                 note(f"the search was interrupted, which {out} cannot say: *{SUFFIX}, .npz and .mat can")
-        return Found(solution=solution, name=name, outputs=outputs, out=out, prior=prior)
+        return SavedSolution(solution=solution, name=name, outputs=outputs, out=out, prior=prior)
 
     def record(self) -> dict[str, Any]:
         """Return the solution as named values."""
@@ -270,7 +271,7 @@ class Found:
         return Command(f"stratagem simulate {shlex.quote(str(self.out))} --data DATA.csv {columns}")
 
 
-def _describe(found: Found, request: Request, *, show_all: bool, details: bool) -> None:
+def _describe(found: SavedSolution, request: Request, *, show_all: bool, details: bool) -> None:
     """Say what was found, how good it is and what to type next."""
     from stratagem.solvers import Auto
     from stratagem.study.comparison import Comparison

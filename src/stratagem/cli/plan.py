@@ -21,7 +21,7 @@ from stratagem.cli.option import (
     MAP,
     MISSING,
     SECONDS,
-    Values,
+    ValueOptions,
     check_free,
 )
 from stratagem.cli.output import (
@@ -43,7 +43,7 @@ PLANNED = 0.7
 
 
 @dataclass(frozen=True, kw_only=True)
-class Survey:
+class SurveyOptions:
     """How many people take part, and how much is told of each."""
 
     users: Annotated[
@@ -67,7 +67,7 @@ class Survey:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Column:
+class ColumnOptions:
     """What the values of the column are, and how they are read."""
 
     edges: Annotated[str | None, Option(help="State the bins: START:STOP:STEP or e0,e1,...")] = None
@@ -85,7 +85,7 @@ class Column:
     def read(self) -> dict[str, Any]:
         """Return the values as `plan` takes them."""
         named = [None if one is None else [f"{ALONE}={one}"] for one in (self.edges, self.labels)]
-        stated = derive(Values(edges=named[0], labels=named[1]))
+        stated = derive(ValueOptions(edges=named[0], labels=named[1]))
         policy = self.policy()
         return {
             "values": None if stated is None else stated.domain.attributes[0],
@@ -109,8 +109,8 @@ class Column:
 def plan(
     data: Annotated[Path, Argument(metavar="DATA", help="A CSV (with a header) or Parquet file of answers.")],
     column: Annotated[str, Option(help="The column of the question.")],
-    survey: Survey,
-    values: Column,
+    survey: SurveyOptions,
+    values: ColumnOptions,
     seconds: SECONDS = None,
     out: Annotated[
         Path | None, Option("-o", "--out", help="The bundle to write, DATA-COLUMN.ldp.json by default.")

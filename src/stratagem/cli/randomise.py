@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 from typer import Option
 
 from stratagem.cli.interruption import note, progress
-from stratagem.cli.option import BUNDLE, FORCE, Rows, check_free
+from stratagem.cli.option import BUNDLE, FORCE, FileOptions, check_free
 from stratagem.cli.output import lost
 from stratagem.mechanism.client import CEILING, Client, accepted
 
@@ -28,7 +28,7 @@ NOBODY = "no value was given: name it as in --value 17, name a file with --data,
 
 def randomise(
     file: BUNDLE,
-    rows: Rows,
+    rows: FileOptions,
     value: Annotated[
         list[str] | None, Option(help="A value; with several attributes a JSON object. Repeatable.")
     ] = None,

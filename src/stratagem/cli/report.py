@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
+from stratagem.cli.command import chosen
 from stratagem.cli.interruption import note, note_incomplete, progress
 from stratagem.cli.optimise import marked
-from stratagem.cli.option import FORCE, WORKLOAD_EPSILON, check_free, chosen
+from stratagem.cli.option import FORCE, WORKLOAD_EPSILON, check_free
 from stratagem.cli.output import write
-from stratagem.cli.request import Asked, Request, is_saved, read_budgets, requested
+from stratagem.cli.request import AskedOptions, Request, is_saved, read_budgets, requested
 from stratagem.math.deadline import deadline, within
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ NEAR = 0.02
 
 
 @dataclass(frozen=True, kw_only=True)
-class Survey:
+class CoverOptions:
     """What the page says about the survey."""
 
     title: Annotated[str, Option(help="Title of the page, otherwise the workload and its ε.")] = ""
@@ -48,8 +49,8 @@ def report(
         ),
     ],
     epsilon: WORKLOAD_EPSILON = None,
-    asked: Asked,
-    survey: Survey,
+    asked: AskedOptions,
+    survey: CoverOptions,
     out: Annotated[Path, Option("-o", "--out", help="The page to write, an .html file.")] = Path(
         "report.html"
     ),
@@ -85,7 +86,9 @@ def report(
     write(f"{out} holds the report: open it in a browser")
 
 
-def _write_saved(out: Path, file: Path, asked: Asked, budgets: list[float] | None, cover: Cover) -> None:
+def _write_saved(
+    out: Path, file: Path, asked: AskedOptions, budgets: list[float] | None, cover: Cover
+) -> None:
     from stratagem.mechanism.export.saved import read_saved
     from stratagem.report.page import report_saved
 

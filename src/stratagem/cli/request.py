@@ -9,8 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
+from stratagem.cli.command import chosen
 from stratagem.cli.layout import Layout, derive, named_columns, read_described, read_sources
-from stratagem.cli.option import AS_IS, DOMAIN, Goal, Queries, Reading, Rows, Search, Values, chosen
+from stratagem.cli.option import (
+    AS_IS,
+    DOMAIN,
+    FileOptions,
+    GoalOptions,
+    QueryOptions,
+    ReadingOptions,
+    SearchOptions,
+    ValueOptions,
+)
 from stratagem.io.literal import refuse_bare
 from stratagem.io.numeral import parse_number
 
@@ -22,24 +32,24 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class AskedOptions:
     """What is asked of which solver, besides the workload and its epsilon."""
 
     domain: DOMAIN = None
-    queries: Queries
-    goal: Goal
-    search: Search
-    values: Values
+    queries: QueryOptions
+    goal: GoalOptions
+    search: SearchOptions
+    values: ValueOptions
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sample(Rows):
+class SampleOptions(FileOptions):
     """A file of people's values, from which the domain may follow."""
 
     as_is: AS_IS = False
 
 
-NO_FILE = Sample(reading=Reading())
+NO_FILE = SampleOptions(reading=ReadingOptions())
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -48,7 +58,7 @@ class Request:
 
     name: str
     """What the command line called the workload."""
-    asked: Asked
+    asked: AskedOptions
     workload: Workload
     budget: float | None
     """The epsilon given; None where steps decide it."""
@@ -71,7 +81,9 @@ class Request:
         return self.asked.queries.read(self.name, domain)
 
     @staticmethod
-    def of(workload: str, epsilon: float | None, asked: Asked, sample: Sample = NO_FILE) -> Request:
+    def of(
+        workload: str, epsilon: float | None, asked: AskedOptions, sample: SampleOptions = NO_FILE
+    ) -> Request:
         """Return the request, refusing what is wrong with it before any work."""
         from stratagem.math.privacy import check
         from stratagem.problem import problem_of
@@ -100,7 +112,7 @@ class Request:
         )
 
 
-def _described(workload: str, asked: Asked, sample: Sample, policy: Policy) -> Layout | None:
+def _described(workload: str, asked: AskedOptions, sample: SampleOptions, policy: Policy) -> Layout | None:
     """Return the domain that edges, labels and columns describe; None where it has a name."""
     from stratagem.workloads.given import check_order, leaves_domain
 
@@ -112,7 +124,7 @@ def _described(workload: str, asked: Asked, sample: Sample, policy: Policy) -> L
     return described
 
 
-def _users(asked: Workload, described: Layout | None, sample: Sample, policy: Policy) -> Data | None:
+def _users(asked: Workload, described: Layout | None, sample: SampleOptions, policy: Policy) -> Data | None:
     """Return the users of a file, where one was given."""
     from stratagem.domain.columns import read
     from stratagem.domain.policy import FAIL, OTHER
@@ -127,7 +139,7 @@ def _users(asked: Workload, described: Layout | None, sample: Sample, policy: Po
 
 @contextmanager
 def requested(
-    workload: str, epsilon: float | None, asked: Asked, sample: Sample = NO_FILE
+    workload: str, epsilon: float | None, asked: AskedOptions, sample: SampleOptions = NO_FILE
 ) -> Iterator[Request]:
     """Yield the request of a command: as its searches, what comes after them takes one core on small domains."""
     from stratagem.math.computing import on_one_core
@@ -143,7 +155,7 @@ JUDGED = ("objective", "seconds")
 """The options that a saved strategy does not answer itself."""
 
 
-def is_saved(workload: str, epsilon: float | None, asked: Asked) -> bool:
+def is_saved(workload: str, epsilon: float | None, asked: AskedOptions) -> bool:
     """Return whether a workload is the file of a strategy, which leaves nothing to be asked; else it needs a budget."""
     if workload.lower().endswith(SUFFIXES):
         given = [*chosen(asked), *(["epsilon"] if epsilon is not None else [])]

@@ -9,7 +9,7 @@ from typer import Option
 
 from stratagem.cli.interruption import progress
 from stratagem.cli.layout import read_sources, read_values
-from stratagem.cli.option import EDGES, JSON, LABELS, STRATEGY_FILE, Reading, Values
+from stratagem.cli.option import EDGES, JSON, LABELS, STRATEGY_FILE, ReadingOptions, ValueOptions
 from stratagem.cli.output import write_result
 
 
@@ -19,7 +19,7 @@ def simulate(
     column: Annotated[
         list[str], Option(help="The column to read; with several attributes ATTRIBUTE=COLUMN, repeated.")
     ],
-    reading: Reading,
+    reading: ReadingOptions,
     edges: EDGES = None,
     labels: LABELS = None,
     repetitions: Annotated[int, Option(min=2, help="How often all users report.")] = 100,
@@ -34,7 +34,7 @@ def simulate(
 
     policy = reading.policy(data)
     stored = read_saved(file)
-    domain = read_values(stored.workload.domain, Values(edges=edges, labels=labels))
+    domain = read_values(stored.workload.domain, ValueOptions(edges=edges, labels=labels))
     with progress("simulating"):
         users = read(data, domain, read_sources(domain, column), policy)
         found = simulated(stored, domain, users, repetitions=repetitions, seed=seed, shown=queries)

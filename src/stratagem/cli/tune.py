@@ -8,8 +8,19 @@ from typer import Argument
 
 from stratagem.cli.interruption import progress
 from stratagem.cli.layout import check_values_kept, read_described
-from stratagem.cli.optimise import Found, check_out
-from stratagem.cli.option import DOMAIN, EPSILON, FORCE, JSON, OUT, SECONDS, WORKLOAD, Goal, Queries, Values
+from stratagem.cli.optimise import SavedSolution, check_out
+from stratagem.cli.option import (
+    DOMAIN,
+    EPSILON,
+    FORCE,
+    JSON,
+    OUT,
+    SECONDS,
+    WORKLOAD,
+    GoalOptions,
+    QueryOptions,
+    ValueOptions,
+)
 from stratagem.cli.output import write, write_facts, write_json, write_parts
 
 
@@ -19,9 +30,9 @@ def tune(
     mechanism: Annotated[str, Argument(metavar="MECHANISM", help="A name of `stratagem list`.")],
     epsilon: EPSILON,
     domain: DOMAIN = None,
-    queries: Queries,
-    goal: Goal,
-    values: Values,
+    queries: QueryOptions,
+    goal: GoalOptions,
+    values: ValueOptions,
     seconds: SECONDS = None,
     out: OUT = None,
     force: FORCE = False,
@@ -37,7 +48,7 @@ def tune(
     check_values_kept(out, asked.domain)
     with progress("tuning"):
         solution = run(asked, epsilon, mechanism, **options)
-    found = Found.saved(solution, workload, out, goal.prior)
+    found = SavedSolution.saved(solution, workload, out, goal.prior)
     if json:
         write_json(found.record())
         return

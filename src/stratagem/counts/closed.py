@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
-from typing import NamedTuple, TypeVar
+from functools import singledispatch
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 
@@ -30,6 +31,15 @@ class ClosedForm(CountMechanism):
 
     size: int
     alpha: Fraction
+
+    @classmethod
+    def of(cls, size: int, alpha: float | str | None = None, *, epsilon: float | None = None) -> Self:
+        """Return the mechanism for counts 0 to `size`; the uniform one holds any budget.
+
+        Raises:
+            ValueError: unless size is a whole number >= 1 and exactly one of alpha in (0, 1), epsilon is given.
+        """
+        return cls(whole_size(size), decay(alpha, epsilon))
 
     @abstractmethod
     def exponents(self, output: np.ndarray | int, count: np.ndarray | int) -> np.ndarray:
@@ -203,40 +213,18 @@ def _terms(n: int, alpha: float, power: int, above: int) -> np.ndarray:
     return np.where(k > above, k.astype(float) ** power * alpha**k, 0.0)
 
 
-def _powers(alpha: Number, terms: int) -> Number:
+@singledispatch
+def _powers(alpha: Any, terms: int) -> Any:
     """Return 1 + a + ... + a^(terms - 1) = (1 - a^terms)/(1 - a), without cancellation where a is near 1."""
-    if isinstance(alpha, Fraction):
-        return (1 - alpha**terms) / (1 - alpha)
+    return (1 - alpha**terms) / (1 - alpha)
+
+
+@_powers.register
+def _(alpha: float, terms: int) -> float:
     return math.expm1(terms * math.log(alpha)) / (alpha - 1) if alpha < 1 else float(terms)
 
 
-def geometric(size: int, alpha: float | str | None = None, *, epsilon: float | None = None) -> Geometric:
-    """Return the truncated geometric mechanism for counts 0 to `size`.
-
-    Raises:
-        ValueError: unless size is a whole number >= 1 and exactly one of alpha in (0, 1), epsilon is given.
-    """
-    return Geometric(whole_size(size), decay(alpha, epsilon))
-
-
-def explicit_fair(
-    size: int, alpha: float | str | None = None, *, epsilon: float | None = None
-) -> ExplicitFair:
-    """Return the explicit fair mechanism for counts 0 to `size`.
-
-    Raises:
-        ValueError: unless size is a whole number >= 1 and exactly one of alpha in (0, 1), epsilon is given.
-    """
-    return ExplicitFair(whole_size(size), decay(alpha, epsilon))
-
-
-def uniform(size: int, alpha: float | str | None = None, *, epsilon: float | None = None) -> Uniform:
-    """Return the uniform mechanism for counts 0 to `size`, which any budget allows.
-
-    Raises:
-        ValueError: unless size is a whole number >= 1 and exactly one of alpha in (0, 1), epsilon is given.
-    """
-    return Uniform(whole_size(size), decay(alpha, epsilon))
+geometric, explicit_fair, uniform = Geometric.of, ExplicitFair.of, Uniform.of
 
 
 def randomised_response(alpha: float | str | None = None, *, epsilon: float | None = None) -> Geometric:

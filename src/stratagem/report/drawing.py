@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import zlib
+from functools import singledispatch
 from typing import TYPE_CHECKING, NamedTuple
 from xml.etree import ElementTree
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from stratagem.io.table import Table
 from stratagem.report.content import ReportContent
-from stratagem.report.plots.figure import DATES, STYLE, page
+from stratagem.report.plots.figure import DATES, page, styled
 from stratagem.report.plots.strategy import draw_strategy
 from stratagem.report.verdict import LISTED, values_text
 from stratagem.report.wording import count, odds, percent
@@ -54,10 +55,8 @@ def inlined(drawn: Figure) -> str:
     Styles become presentation attributes, the palette becomes custom properties, and names are this figure's
     own. Colours outside the palette stay as they are, the pixels of a heat map among them.
     """
-    from matplotlib import style
-
     page = io.StringIO()
-    with style.context(STYLE, after_reset=True):
+    with styled():
         drawn.savefig(page, format="svg", transparent=True, metadata=DATES[".svg"])
     source = page.getvalue()
     root = ElementTree.fromstring(source)
@@ -111,20 +110,32 @@ def drawing(subject: ReportContent) -> dict[str, object]:
     strategy, times = subject.solution.strategy, odds(subject.solution.epsilon)
     with page(None, HEIGHT, WIDTH) as drawn:
         draw_strategy(drawn, strategy, subject.attributes)
-    if isinstance(strategy, TranslationStrategy):
-        reading = (
-            "Every pattern stands for many reports: it can be moved to any place, and to any attributes of its kind. "
-            f"A report is {times} times as likely for a person whose values lie in its dark cells as for another."
-        )
-        label = f"{len(strategy.patterns):,} patterns, which make {count(strategy.outputs)} reports"
-    else:
-        reading = (
-            "A line is a report, as high as it is likely; it is most likely for the values that are dark, and at "
-            f"most {times} times as likely as for those that are white. One report says no more than that."
-        )
-        label = f"{count(strategy.outputs)} reports down, {count(strategy.domain_size)} values across"
+    label, reading = _reading(strategy, times)
     shown = Picture.of(drawn, f"The strategy: {label}. The likeliest of them are in a table.", reading)
     return {"figure": shown, "attributes": _attributes(subject), "parts": _parts(strategy)}
+
+
+@singledispatch
+def _reading(strategy: Strategy, times: str) -> tuple[str, str]:
+    """Return what the picture shows, and how to read it."""
+    return (
+        f"{count(strategy.outputs)} reports down, {count(strategy.domain_size)} values across",
+        (
+            "A line is a report, as high as it is likely; it is most likely for the values that are dark, and at "
+            f"most {times} times as likely as for those that are white. One report says no more than that."
+        ),
+    )
+
+
+@_reading.register
+def _(strategy: TranslationStrategy, times: str) -> tuple[str, str]:
+    return (
+        f"{len(strategy.patterns):,} patterns, which make {count(strategy.outputs)} reports",
+        (
+            "Every pattern stands for many reports: it can be moved to any place, and to any attributes of its kind. "
+            f"A report is {times} times as likely for a person whose values lie in its dark cells as for another."
+        ),
+    )
 
 
 def _attributes(subject: ReportContent) -> Table:
@@ -136,14 +147,9 @@ def _attributes(subject: ReportContent) -> Table:
     return Table(headings, rows, 3, caption="What is known about a person: the attributes and their values")
 
 
-def _parts(strategy: Strategy | TranslationStrategy) -> Table:
-    if isinstance(strategy, TranslationStrategy):
-        headings = ("pattern", "probability", "cells", "of them dark", "placements")
-        rows = [
-            (f"{b + 1}", percent(float(strategy.weights[b])), *_cells(strategy, int(b)))
-            for b in np.argsort(-strategy.weights, kind="stable")[:SHOWN]
-        ]
-        return Table(headings, rows, caption=f"Patterns, {_some(len(rows), len(strategy.patterns))}")
+@singledispatch
+def _parts(strategy: Strategy) -> Table:
+    """Return the likeliest reports, or patterns, as a table."""
     likely = strategy.row_sums / strategy.domain_size
     chosen = np.argsort(-likely, kind="stable")[:SHOWN]
     picked = np.zeros((len(chosen), strategy.outputs))
@@ -167,6 +173,16 @@ def _parts(strategy: Strategy | TranslationStrategy) -> Table:
         for y, row in zip(chosen, Q, strict=True)
     ]
     return Table(headings, rows, caption=f"Reports, {_some(len(rows), strategy.outputs)}")
+
+
+@_parts.register
+def _(strategy: TranslationStrategy) -> Table:
+    headings = ("pattern", "probability", "cells", "of them dark", "placements")
+    rows = [
+        (f"{b + 1}", percent(float(strategy.weights[b])), *_cells(strategy, int(b)))
+        for b in np.argsort(-strategy.weights, kind="stable")[:SHOWN]
+    ]
+    return Table(headings, rows, caption=f"Patterns, {_some(len(rows), len(strategy.patterns))}")
 
 
 def _cells(strategy: TranslationStrategy, b: int) -> tuple[str, str, str]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib.ticker import EngFormatter, MaxNLocator
 from numpy.typing import ArrayLike
 
 from stratagem.io.screen import presents
@@ -107,8 +108,6 @@ def _name_rows(axes: Axes, along: QueryAxis, letters: int) -> None:
 
 def _label(axes: Axes, estimate: Estimate, shown: int, *, across: bool, shares: bool) -> None:
     """Label the axes: what the answers count, how many are drawn, and the confidence of the intervals."""
-    from matplotlib.ticker import EngFormatter, MaxNLocator
-
     many = estimate.workload.queries
     some = f"{shown:,} of {many:,} answers drawn; " if shown < many else ""
     users = axes.xaxis if across else axes.yaxis

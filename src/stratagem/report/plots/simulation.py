@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.ticker import EngFormatter
+from scipy.special import gammaincinv
 
 from stratagem.io.screen import presents
 from stratagem.math.number import spread
@@ -69,17 +71,16 @@ def _errors(simulation: Simulation) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _draw_prediction(axes: Axes, places: np.ndarray, predicted: np.ndarray, repetitions: int) -> None:
-    from scipy.stats import chi2
 
     if len(places) == 1:  # a band of one place has no width
         places, predicted = places[0] + np.array([-0.5, 0.5]), np.repeat(predicted, 2)
-    low, high = np.sqrt(chi2.ppf([(1 - SHARE) / 2, (1 + SHARE) / 2], repetitions) / repetitions)
+    squares = 2 * gammaincinv(repetitions / 2, [(1 - SHARE) / 2, (1 + SHARE) / 2])  # quantiles of chi^2
+    low, high = np.sqrt(squares / repetitions)
     axes.fill_between(places, low * predicted, high * predicted, color=GREY, alpha=0.2, linewidth=0)
     axes.plot(places, predicted, color=GREY, label=f"predicted, with {100 * SHARE:g} % band")
 
 
 def _label(axes: Axes, simulation: Simulation) -> None:
-    from matplotlib.ticker import EngFormatter
 
     axes.yaxis.set_major_formatter(EngFormatter(sep=""))
     axes.set_ylim(0, 1.1 * axes.get_ylim()[1])

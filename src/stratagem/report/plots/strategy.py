@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Sequence
+from functools import singledispatch
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.ticker import MaxNLocator
 
 from stratagem.io.screen import presents
 from stratagem.math.number import count_text, real, spread
@@ -16,7 +18,7 @@ from stratagem.report.plots.figure import page, ratio_text
 from stratagem.report.plots.query_error import NAMES, TICKS, draw_errors, name_places, upright
 from stratagem.strategies import LinearProtocol, TranslationStrategy
 from stratagem.strategies.two_level import TwoLevelStrategy, unpack
-from stratagem.workloads import Bins, Labels
+from stratagem.workloads import Bins, Codes, Labels
 from stratagem.workloads.naming import Naming
 
 if TYPE_CHECKING:
@@ -56,18 +58,28 @@ def draw_table(axes: Axes, strategy: Strategy, attributes: Sequence[Attribute]) 
 
 def _name_types(axes: Axes, attributes: Sequence[Attribute]) -> None:
     """Name the user types of one attribute: the edges between its bins, or some of its labels."""
-    values = attributes[0].values if len(attributes) == 1 else None
-    if isinstance(values, Bins):
-        places = spread(len(values.edges), TICKS)
-        axes.set_xticks([k - 0.5 for k in places], [values.edges[k] for k in places])
-    elif isinstance(values, Labels):
-        name_places(axes, [(k, values.value(k)) for k in spread(values.size, TICKS)])
+    if len(attributes) == 1:
+        _name_values(attributes[0].values, axes)
+
+
+@singledispatch
+def _name_values(values: Codes, axes: Axes) -> None:
+    """Name the edges between bins, or some labels; whole numbers name themselves."""
+
+
+@_name_values.register(Bins)
+def _(values: Bins, axes: Axes) -> None:
+    places = spread(len(values.edges), TICKS)
+    axes.set_xticks([k - 0.5 for k in places], [values.edges[k] for k in places])
+
+
+@_name_values.register(Labels)
+def _(values: Labels, axes: Axes) -> None:
+    name_places(axes, [(k, values.value(k)) for k in spread(values.size, TICKS)])
 
 
 def draw_bands(axes: Axes, levels: np.ndarray, heights: np.ndarray, across: int) -> None:
     """Draw rows of shades in 0..1 as bands, ordered so that rows of one shape follow each other."""
-    from matplotlib.ticker import MaxNLocator
-
     order = _order(levels)
     axes.imshow(
         _picture(levels[order], heights[order]),
@@ -249,15 +261,21 @@ def plot_strategy(
 
 def draw_strategy(figure: FigureBase, strategy: Runnable, attributes: Sequence[Attribute]) -> None:
     """Draw a strategy alone: the table of its probabilities, its patterns, or a sentence for a protocol."""
-    if isinstance(strategy, TranslationStrategy):
-        draw_patterns(figure, strategy)
-    elif isinstance(strategy, LinearProtocol):
-        _write_protocol(figure, strategy)
-    else:
-        draw_table(figure.subplots(), strategy, attributes)
+    _draw(strategy, figure, attributes)
 
 
-def _write_protocol(figure: FigureBase, protocol: LinearProtocol) -> None:
+@singledispatch
+def _draw(strategy: Strategy, figure: FigureBase, attributes: Sequence[Attribute]) -> None:
+    draw_table(figure.subplots(), strategy, attributes)
+
+
+@_draw.register(TranslationStrategy)
+def _(strategy: TranslationStrategy, figure: FigureBase, attributes: Sequence[Attribute]) -> None:
+    draw_patterns(figure, strategy)
+
+
+@_draw.register(LinearProtocol)
+def _(protocol: LinearProtocol, figure: FigureBase, attributes: Sequence[Attribute]) -> None:
     """Say what one user sends: reports that are sets, hashes or real vectors have no table to draw."""
     axes = figure.subplots()
     axes.axis("off")
