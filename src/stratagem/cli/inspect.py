@@ -48,10 +48,9 @@ def inspect(
     with progress("computing"):
         saved = read_saved(file)
         made = saved if isinstance(saved, Mechanism) else None
-        if memo is not None:
-            if made is None:
-                raise ValueError(f"{file} is no bundle, which a memo needs: save the strategy as *{SUFFIX}")
-            made = made.memoised(memo)
+        if memo is not None and made is None:
+            raise ValueError(f"{file} is no bundle, which a memo needs: save the strategy as *{SUFFIX}")
+        made = made if made is None or memo is None else made.memoised(memo)
         found = Revealed.of(saved.strategy, made, users, delta)
     with keeping():
         if out is not None and made is not None:

@@ -36,7 +36,7 @@ from stratagem.cli.output import (
     write_lines,
     write_table,
 )
-from stratagem.cli.request import AskedOptions, Request, SampleOptions, requested
+from stratagem.cli.request import AskedOptions, Request, SampleOptions, no_budget, requested
 
 if TYPE_CHECKING:
     from stratagem.problem import Constraint
@@ -69,15 +69,10 @@ def optimise(
     with requested(workload, epsilon, asked, sample) as request:
         limits = constraints.read()
         if epsilon is None and constraints.step is None:
-            raise ValueError(
-                f"{workload} was given without a privacy budget: add one, for example --epsilon 1"
-            )
+            raise no_budget(workload)
         if constraints.several:
-            if out is not None:
-                raise ValueError("-o was given, but several strategies are found: choose one by --guess-cap")
-            if len(limits) > len(constraints.caps) or epsilon is None:
-                raise ValueError("another constraint was given with several caps: give it with one, or alone")
-            check_plot(plot, force=force)
+            alone = len(limits) == len(constraints.caps) and epsilon is not None
+            _check_several(asked, out, plot, alone=alone, force=force)
             _frontier(request, constraints.caps, plot, json=json)
             return
         if plot is not None:
@@ -108,14 +103,25 @@ def _searched(request: Request, limits: list[Constraint]) -> Solution:
         return run(request.workload, request.budget, request.solver, on_step, **options)
 
 
+def _check_several(
+    asked: AskedOptions, out: Path | None, plot: Path | None, *, alone: bool, force: bool
+) -> None:
+    """Refuse what several caps on the best guess cannot be given with."""
+    if out is not None:
+        raise ValueError("-o was given, but several strategies are found: choose one by --guess-cap")
+    if not alone:
+        raise ValueError("another constraint was given with several caps: give it with one, or alone")
+    if not asked.goal.plain:
+        raise ValueError(
+            "caps are designed for with the average over user types: leave prior and objective out"
+        )
+    check_plot(plot, force=force)
+
+
 def _frontier(request: Request, caps: list[float], plot: Path | None, *, json: bool) -> None:
     """Say what several caps on the best guess cost."""
     from stratagem.study.frontier import guess_frontier
 
-    if not request.asked.goal.plain:
-        raise ValueError(
-            "caps are designed for with the average over user types: leave prior and objective out"
-        )
     seed = getattr(request.solver, "seed", 0)
     with progress("searching") as on_step:
         line = guess_frontier(request.workload, request.epsilon, caps or None, on_step, seed=seed)

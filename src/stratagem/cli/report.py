@@ -76,18 +76,17 @@ def report(
     saved = is_saved(workload, epsilon, asked)
     check_page(out)
     check_free(out, force=force)
-    cover = Cover(**asdict(survey))
-    budgets = None if over is None else [check(budget) for budget in read_budgets(over)]
+    page = out, None if over is None else [*map(check, read_budgets(over))], Cover(**asdict(survey))
     if saved:
-        _write_saved(out, Path(workload), asked, budgets, cover)
+        _write_saved(Path(workload), asked, *page)
     else:
         with requested(workload, epsilon, asked) as request:
-            _write_found(out, request, budgets, cover, quick=quick)
+            _write_found(request, *page, quick=quick)
     write(f"{out} holds the report: open it in a browser")
 
 
 def _write_saved(
-    out: Path, file: Path, asked: AskedOptions, budgets: list[float] | None, cover: Cover
+    file: Path, asked: AskedOptions, out: Path, budgets: list[float] | None, cover: Cover
 ) -> None:
     from stratagem.mechanism.export.saved import read_saved
     from stratagem.report.page import report_saved
@@ -101,7 +100,7 @@ def _write_saved(
 
 
 def _write_found(
-    out: Path, request: Request, budgets: list[float] | None, cover: Cover, *, quick: bool
+    request: Request, out: Path, budgets: list[float] | None, cover: Cover, *, quick: bool
 ) -> None:
     from stratagem.report.content import ReportContent, along, around
     from stratagem.report.page import write_page

@@ -166,8 +166,13 @@ def is_saved(workload: str, epsilon: float | None, asked: AskedOptions) -> bool:
         return True
     if epsilon is None:
         refuse_bare(workload, "a saved strategy (.ldp.json or .npz), or queries with --epsilon,")
-        raise ValueError(f"{workload} was given without a privacy budget: add one, for example --epsilon 1")
+        raise no_budget(workload)
     return False
+
+
+def no_budget(workload: str) -> ValueError:
+    """Return what to say of a workload that nobody gave an epsilon."""
+    return ValueError(f"{workload} was given without a privacy budget: add one, for example --epsilon 1")
 
 
 AXES = ("epsilon", "domain")

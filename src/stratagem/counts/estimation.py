@@ -86,20 +86,21 @@ def estimate(
     f, groups = _statistic(statistic, mechanism.size), int(tally.sum())
     g = _weights(mechanism, f)
     values = g @ tally
-    if about == "groups":
-        variances = (g**2 - _square_weights(mechanism, f)) @ tally
-    else:
-        variances = _spread(g, values, tally, groups)
+    variances = _variances(mechanism, f, g, tally, about)
     errors = np.sqrt(np.maximum(variances, 0))
     scale = groups if str(statistic) == "mean" else 1
     return CountEstimate(values / scale, errors / scale, groups, confidence)
 
 
-def _spread(g: np.ndarray, values: np.ndarray, tally: np.ndarray, groups: int) -> np.ndarray:
-    """Return k times the sample variance of g over the outputs of k groups."""
-    if groups == 1:
+def _variances(
+    mechanism: CountMechanism, f: np.ndarray, g: np.ndarray, tally: np.ndarray, about: About
+) -> np.ndarray:
+    """Return the variances about these groups, or about the population: k times the sample variance of g."""
+    if about == "groups":
+        return (g**2 - _square_weights(mechanism, f)) @ tally
+    if (groups := int(tally.sum())) == 1:
         raise ValueError('one group says nothing about the spread of a population: choose about="groups"')
-    return (g - values[..., None] / groups) ** 2 @ tally * (groups / (groups - 1))
+    return (g - (g @ tally)[..., None] / groups) ** 2 @ tally * (groups / (groups - 1))
 
 
 def unbiased_weights(mechanism: CountMechanism, statistic: str | Sequence | np.ndarray) -> np.ndarray:

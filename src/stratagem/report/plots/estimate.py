@@ -78,24 +78,18 @@ def plot_estimate(
     return figure
 
 
-def _draw_rows(
-    axes: Axes, places: np.ndarray, answers: np.ndarray, low: np.ndarray, high: np.ndarray
-) -> None:
-    axes.hlines(places, low, high, color=VERMILION, linewidth=2.5, alpha=0.4, label="interval")
+def _draw_rows(axes: Axes, places: np.ndarray, answers: np.ndarray, *ends: np.ndarray) -> None:
+    axes.hlines(places, *ends, color=VERMILION, linewidth=2.5, alpha=0.4, label="interval")
     axes.plot(answers, places, "o", color=VERMILION, markersize=3, label="estimate")
 
 
-def _draw_dots(
-    axes: Axes, places: np.ndarray, answers: np.ndarray, low: np.ndarray, high: np.ndarray
-) -> None:
-    axes.vlines(places, low, high, color=VERMILION, linewidth=2.5, alpha=0.4, label="interval")
+def _draw_dots(axes: Axes, places: np.ndarray, answers: np.ndarray, *ends: np.ndarray) -> None:
+    axes.vlines(places, *ends, color=VERMILION, linewidth=2.5, alpha=0.4, label="interval")
     axes.plot(places, answers, "o", color=VERMILION, markersize=3, label="estimate")
 
 
-def _draw_band(
-    axes: Axes, places: np.ndarray, answers: np.ndarray, low: np.ndarray, high: np.ndarray
-) -> None:
-    axes.fill_between(places, low, high, color=VERMILION, alpha=0.25, linewidth=0, label="interval")
+def _draw_band(axes: Axes, places: np.ndarray, answers: np.ndarray, *ends: np.ndarray) -> None:
+    axes.fill_between(places, *ends, color=VERMILION, alpha=0.25, linewidth=0, label="interval")
     axes.plot(places, answers, color=VERMILION, linewidth=0.9, label="estimate")
 
 
