@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 from typer import Argument, Option
 
+from stratagem.cli.command import options
 from stratagem.cli.interruption import note, progress
 from stratagem.cli.option import BUNDLE, FORCE, JSON, check_free
 from stratagem.cli.output import write, write_json
@@ -159,7 +160,7 @@ ANONYMOUS_ADVICE = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class ReportOptions:
     """Which reports count, and where the counts are kept."""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
+from stratagem.cli.command import options
 from stratagem.cli.interruption import begun, note, progress
 from stratagem.cli.option import BUNDLE, JSON
 from stratagem.cli.output import fail, write_result
@@ -24,7 +24,7 @@ FAILED = 1
 CLIENTS = ("python", "node")
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class AuditOptions:
     """Which clients are tested, and how much."""
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
+from stratagem.cli.command import options
 from stratagem.cli.interruption import note, note_incomplete, progress
 from stratagem.cli.option import (
     DETAILS,
@@ -35,7 +36,7 @@ SOON = 1e-3
 """Least seconds for bounds that are to be tightened."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class ProofOptions:
     """A certificate to write or to check."""
 

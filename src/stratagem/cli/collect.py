@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
+from stratagem.cli.command import options
 from stratagem.cli.interruption import note, stopping
 from stratagem.cli.option import BUNDLE
 from stratagem.cli.output import Command, flush, write, write_command, write_facts
@@ -30,7 +30,7 @@ def to_ask(file: Path, domain: Domain) -> Command:
     return Command(f"stratagem collect {shlex.quote(str(file))} --question {shlex.quote(question)}")
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class ServerOptions:
     """Where the server listens, and whom it hears."""
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import fields, is_dataclass
-from functools import wraps
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cache, wraps
 from inspect import Parameter, Signature, signature
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypeVar, dataclass_transform, get_type_hints
 
 import typer.core
 
@@ -41,6 +41,13 @@ GROUPS = {
 Group = TypeVar("Group")
 
 
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+def options(group: type[Group]) -> type[Group]:
+    """Make a class a group of options, each field one with its help; what it need not do is not made."""
+    return dataclass(frozen=True, kw_only=True, eq=False, repr=False)(group)
+
+
+@cache
 def _options(kind: Any) -> dict[str, Any]:
     """Return the types of a command's parameters, or of a group's fields, by name."""
     found = get_type_hints(kind, include_extras=True)

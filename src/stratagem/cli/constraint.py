@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
+from stratagem.cli.command import options
 from stratagem.io.numeral import parse_number
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 SEVERAL = "several"
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class ConstraintOptions:
     """What a strategy must keep to; several caps are as many constraints."""
 

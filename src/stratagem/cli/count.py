@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
+from stratagem.cli.command import options
 from stratagem.cli.interruption import progress
 from stratagem.cli.option import FORCE, JSON, PLOT, check_free, check_plot, read_row
 from stratagem.cli.output import fail, write_files, write_json, write_lines
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 LOSS_SUFFIXES = (".npy", ".csv")
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class CountOptions:
     """The mechanism that is asked for."""
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
+from stratagem.cli.command import options
 from stratagem.cli.interruption import progress
 from stratagem.cli.option import BUNDLE, COUNTS, FORCE, JSON, PLOT, QueryOptions, check_free, check_plot
 from stratagem.cli.output import write_files, write_result
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from stratagem.workloads import Workload
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class EarlierOptions:
     """The first of two rounds."""
 
@@ -44,7 +45,7 @@ class EarlierOptions:
     ] = False
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class OtherOptions:
     """Other queries than those of the mechanism."""
 
@@ -70,7 +71,7 @@ class OtherOptions:
             )
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class MethodOptions:
     """How answers are estimated."""
 
@@ -79,7 +80,7 @@ class MethodOptions:
     simultaneous: Annotated[bool, Option("--simultaneous", help="Let all intervals hold together.")] = False
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class AnswerOptions:
     """What is said of the answers, and the files that are written."""
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
+from stratagem.cli.command import options
 from stratagem.cli.layout import check_values_kept, read_values
 from stratagem.cli.option import FORCE, STRATEGY_FILE, ValueOptions, check_free
 from stratagem.cli.output import write
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from stratagem.mechanism.mechanism import Mechanism
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class PageOptions:
     """The page of a folder for a web server."""
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
+from stratagem.cli.command import options
 from stratagem.cli.layout import read_described
 from stratagem.cli.option import (
     DOMAIN,
@@ -45,7 +46,7 @@ def conversion(path: Path) -> str:
     return f"stratagem import {given} {asked} -o {made} makes one of a strategy matrix"
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class MatrixOptions:
     """What the numbers of a matrix are, and what becomes of them."""
 

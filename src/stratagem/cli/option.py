@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from stratagem.cli.command import LONGEST
+from stratagem.cli.command import LONGEST, options
 from stratagem.math.deadline import deadline
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ FORCE = Annotated[bool, Option("--force", help="Overwrite files that exist.")]
 JSON = Annotated[bool, Option("--json", help="Write one JSON object to standard output.")]
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class QueryOptions:
     """What fits a workload of a name to its domain."""
 
@@ -129,7 +129,7 @@ class QueryOptions:
         return load(name, domain=asked.domain, order=self.order, numbers=middles)
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class GoalOptions:
     """The variance that is to be small."""
 
@@ -146,7 +146,7 @@ class GoalOptions:
         return {"objective": self.objective, "prior": read_prior(self.prior, workload)}
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class SearchOptions:
     """Which solver searches, and how far."""
 
@@ -165,7 +165,7 @@ class SearchOptions:
         return limited(solver_of(self.solver, **given), deadline().seconds)
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class ValueOptions:
     """What the values of attributes are."""
 
@@ -183,7 +183,7 @@ class ValueOptions:
         return bool(self.edges or self.labels or self.unit)
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class ReadingOptions:
     """How the values of a file are read."""
 
@@ -216,7 +216,7 @@ class ReadingOptions:
         return policy
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class FileOptions:
     """A file of people's values."""
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
 from stratagem.cli.collect import to_ask
+from stratagem.cli.command import options
 from stratagem.cli.interruption import keeping, progress
 from stratagem.cli.layout import ALONE, derive, policy_options
 from stratagem.cli.option import (
@@ -42,7 +43,7 @@ PLANNED = 0.7
 """Share of the time after which the search ends; the rest is for the page."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class SurveyOptions:
     """How many people take part, and how much is told of each."""
 
@@ -66,7 +67,7 @@ class SurveyOptions:
     ] = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class ColumnOptions:
     """What the values of the column are, and how they are read."""
 

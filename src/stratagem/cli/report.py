@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from stratagem.cli.command import chosen
+from stratagem.cli.command import chosen, options
 from stratagem.cli.interruption import note, note_incomplete, progress
 from stratagem.cli.optimise import marked
 from stratagem.cli.option import FORCE, WORKLOAD_EPSILON, check_free
@@ -26,7 +26,7 @@ NEAR = 0.02
 """Gap within which strategies for the other budgets are sought."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class CoverOptions:
     """What the page says about the survey."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
-from stratagem.cli.command import chosen
+from stratagem.cli.command import chosen, options
 from stratagem.cli.layout import Layout, derive, named_columns, read_described, read_sources
 from stratagem.cli.option import (
     AS_IS,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from stratagem.workloads import Workload
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class AskedOptions:
     """What is asked of which solver, besides the workload and its epsilon."""
 
@@ -42,7 +42,7 @@ class AskedOptions:
     values: ValueOptions
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class SampleOptions(FileOptions):
     """A file of people's values, from which the domain may follow."""
 
