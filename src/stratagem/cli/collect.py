@@ -12,7 +12,7 @@ from typer import Option
 from stratagem.cli.command import options
 from stratagem.cli.interruption import note, stopping
 from stratagem.cli.option import BUNDLE
-from stratagem.cli.output import Command, flush, write, write_command, write_facts
+from stratagem.cli.output import flush, write, write_command, write_facts
 
 if TYPE_CHECKING:
     from stratagem.domain import Domain
@@ -23,11 +23,11 @@ HERE = ("127.0.0.1", "::1", "localhost")
 """Hosts that nobody reaches from another machine."""
 
 
-def to_ask(file: Path, domain: Domain) -> Command:
+def to_ask(file: Path, domain: Domain) -> str:
     """Return the command that asks the question which the domain states, or one for people to fill in."""
     stated = [one.question for one in domain.attributes if one.question]
     question = stated[0] if len(stated) == 1 else "YOUR QUESTION?"
-    return Command(f"stratagem collect {shlex.quote(str(file))} --question {shlex.quote(question)}")
+    return f"stratagem collect {shlex.quote(str(file))} --question {shlex.quote(question)}"
 
 
 @options

@@ -153,7 +153,7 @@ class GroupedCommand(typer.core.TyperCommand):
         rest = super().parse_args(ctx, args)
         for parameter in self.params:
             text, value = given.get(parameter.name or ""), ctx.params.get(parameter.name)
-            if isinstance(text, str) and isinstance(value, int | float):
+            if isinstance(value, int | float) and text not in (None, True, False):
                 with naming(parameter.opts[-1]):
                     parse_number(text)
         return rest

@@ -27,8 +27,6 @@ from stratagem.cli.option import (
     check_plot,
 )
 from stratagem.cli.output import (
-    Command,
-    read_count,
     write,
     write_facts,
     write_files,
@@ -233,13 +231,14 @@ class SavedSolution:
     def facts(self, *, details: bool = True) -> dict[str, object]:
         """Return where it is saved, with `details` also what was asked for and found, each by a short name."""
         from stratagem.math.number import above_minimum, number_text
+        from stratagem.report.wording import count
 
         solution, facts = self.solution, dict[str, object]()
-        workload, reports = solution.workload, f"{read_count(self.outputs)} possible reports"
+        workload, reports = solution.workload, f"{count(self.outputs)} possible reports"
         if details:
             facts |= {
                 "asked": f"{self.name} over domain {workload.domain}: {workload.queries:,} queries, "
-                f"{read_count(workload.domain_size)} user types, epsilon {solution.epsilon:g}, "
+                f"{count(workload.domain_size)} user types, epsilon {solution.epsilon:g}, "
                 f"objective {solution.objective_kind}{' per user type' if solution.per_type else ''}",
                 "found": f"{reports}, measured epsilon {solution.strategy.epsilon:.10g}, "
                 f"in {solution.seconds:.1f} s",
@@ -274,7 +273,7 @@ class SavedSolution:
             columns = "--column COLUMN" if domain.described else "--column COLUMN --edges START:STOP:STEP"
         if len(domain.names) > NAMED:
             columns += " ..."
-        return Command(f"stratagem simulate {shlex.quote(str(self.out))} --data DATA.csv {columns}")
+        return f"stratagem simulate {shlex.quote(str(self.out))} --data DATA.csv {columns}"
 
 
 def _describe(found: SavedSolution, request: Request, *, show_all: bool, details: bool) -> None:

@@ -45,19 +45,13 @@ def write(text: str = "") -> None:
     put("".join(f"{part}\n" for line in text.split("\n") for part in folded(visible(line), screen_width())))
 
 
-class Command(str):
-    """What a person types: each option is shown whole, as half of one cannot be copied."""
-
-    __slots__ = ()
-
-
 def write_facts(facts: Mapping[str, object]) -> None:
-    """Write facts, one a line, each behind its name."""
+    """Write facts, one a line, each behind its name; a command to type is broken before options alone."""
     width = max(map(len, facts)) + 1
     for name, fact in facts.items():
         label = f"{name + ':':<{width}} "
-        if isinstance(fact, Command):
-            write_command(fact, label)
+        if str(fact).startswith("stratagem "):
+            write_command(str(fact), label)
         else:
             write(f"{label}{fact}")
 
@@ -179,13 +173,6 @@ def write_parts(parts: Iterable[str | Table]) -> None:
     """Write sentences and tables, an empty line between them."""
     kept = [*filter(None, parts)]
     write_lines(line for place, part in enumerate(kept) for line in (("", part) if place else (part,)))
-
-
-def read_count(count: int) -> str:
-    """Return a whole number for reading: with separators, or a power of ten when nobody would read the digits."""
-    from stratagem.math.number import count_text
-
-    return f"{count:,}" if abs(count) < 10**15 else count_text(count)
 
 
 def fail(sentence: str, status: int = 2) -> NoReturn:

@@ -107,13 +107,14 @@ def parse(raw: bytes) -> CountMechanism:
     bundle = unsealed(raw, FORMAT, VERSION, keys)
     size, alpha, described = bundle["size"], _alpha(bundle["alpha"]), bundle["mechanism"]
     whole_number(size, "size", 1, PARTS)
-    if isinstance(described, dict) and described.get("kind") == "table":
+    kind = described.get("kind") if isinstance(described, dict) else None
+    if kind == "table":
         found: CountMechanism = _read_table(described, size, alpha)
     else:
         exact_keys(described, "the mechanism", "kind")
-        if not isinstance(described["kind"], str) or described["kind"] not in CLOSED:
+        if str(kind) not in CLOSED:
             raise ValueError(f"the mechanism is none of {', '.join(CLOSED)} and table: update stratagem")
-        found = CLOSED[described["kind"]](size, alpha)
+        found = CLOSED[str(kind)](size, alpha)
     true = content(found)
     if bundle["certificate"] != true["certificate"]:
         raise ValueError(f"the certificate is not that of the mechanism: {ADVICE}")

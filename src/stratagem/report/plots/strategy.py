@@ -13,9 +13,10 @@ import numpy as np
 from matplotlib.ticker import MaxNLocator
 
 from stratagem.io.screen import presents
-from stratagem.math.number import count_text, real, spread
+from stratagem.math.number import real, spread
 from stratagem.report.plots.figure import page, ratio_text
 from stratagem.report.plots.query_error import NAMES, TICKS, draw_errors, name_places, upright
+from stratagem.report.wording import count
 from stratagem.strategies import LinearProtocol, TranslationStrategy
 from stratagem.strategies.two_level import TwoLevelStrategy, unpack
 from stratagem.workloads import Bins, Codes, Labels
@@ -104,11 +105,15 @@ def _reports(strategy: Strategy) -> tuple[np.ndarray, np.ndarray]:
     return np.unique(np.minimum(places, strategy.outputs - 1), return_counts=True)
 
 
+@singledispatch
 def _rows(strategy: Strategy, rows: np.ndarray) -> np.ndarray:
     """Return some rows of Q; a two-level strategy's up to their weights, which no shade depends on."""
-    if isinstance(strategy, TwoLevelStrategy):
-        return 1 + (strategy.ratio - 1) * unpack(strategy.patterns[rows], strategy.size)
     return strategy.dense().matrix[rows]
+
+
+@_rows.register(TwoLevelStrategy)
+def _(strategy: TwoLevelStrategy, rows: np.ndarray) -> np.ndarray:
+    return 1 + (strategy.ratio - 1) * unpack(strategy.patterns[rows], strategy.size)
 
 
 def _levels(Q: np.ndarray, epsilon: float) -> np.ndarray:
@@ -194,17 +199,13 @@ def _draw_tables(figure: FigureBase, strategy: TranslationStrategy) -> None:
     share = 100 * strategy.weights[chosen].sum()
     some = f"{len(chosen)} of " if len(chosen) < len(strategy.patterns) else ""
     figure.suptitle(
-        f"{some}{_plural(len(strategy.patterns))}: {share:.3g} %\n{_many(strategy.outputs)} reports"
+        f"{some}{_plural(len(strategy.patterns))}: {share:.3g} %\n{count(strategy.outputs)} reports"
     )
     figure.supxlabel(f"values (dark: {ratio_text(strategy.epsilon)} × as likely)")
 
 
 def _plural(patterns: int) -> str:
     return f"{patterns:,} pattern{'s' * (patterns != 1)}"
-
-
-def _many(count: int) -> str:
-    return f"{count:,}" if count < 10**15 else count_text(count)
 
 
 def _centred(inside: np.ndarray) -> np.ndarray:
