@@ -69,8 +69,7 @@ def optimise(
         if epsilon is None and constraints.step is None:
             raise no_budget(workload)
         if constraints.several:
-            alone = len(limits) == len(constraints.caps) and epsilon is not None
-            _check_several(asked, out, plot, alone=alone, force=force)
+            _check_several(asked, out, plot, alone=len(limits) == len(constraints.caps), force=force)
             _frontier(request, constraints.caps, plot, json=json)
             return
         if plot is not None:
@@ -107,7 +106,7 @@ def _check_several(
     """Refuse what several caps on the best guess cannot be given with."""
     if out is not None:
         raise ValueError("-o was given, but several strategies are found: choose one by --guess-cap")
-    if not alone:
+    if not alone:  # steps, which take the place of epsilon, are one
         raise ValueError("another constraint was given with several caps: give it with one, or alone")
     if not asked.goal.plain:
         raise ValueError(

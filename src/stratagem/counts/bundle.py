@@ -23,9 +23,8 @@ import numpy as np
 
 from stratagem.counts.closed import TABLE, ClosedForm, ExplicitFair, Geometric, Uniform
 from stratagem.counts.exact import LEAST, Whole
-from stratagem.counts.mechanism import CountMechanism, check_ratio
+from stratagem.counts.mechanism import CountMechanism, CountTable, check_ratio
 from stratagem.counts.property import names
-from stratagem.counts.table import CountTable
 from stratagem.io.target import check_target, written_atomically
 from stratagem.mechanism.client import (
     ADVICE,

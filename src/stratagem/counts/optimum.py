@@ -24,10 +24,9 @@ from stratagem.counts.exact import (
     whole_size,
 )
 from stratagem.counts.loss import Aggregate, Loss, check_aggregate, distance_power, total_cost, weights_of
-from stratagem.counts.mechanism import MATRIX, CountMechanism
+from stratagem.counts.mechanism import MATRIX, CountMechanism, CountTable
 from stratagem.counts.program import SMALLEST, TIGHT, Engine, Program, Request, minimise, other
 from stratagem.counts.property import Property, names, property_set
-from stratagem.counts.table import CountTable
 from stratagem.io.screen import show
 from stratagem.io.table import Table
 from stratagem.io.target import check_target, written_atomically

@@ -15,8 +15,7 @@ from stratagem.report.plots.comparison import (
     plot_trade_off,
 )
 from stratagem.report.plots.count_matrix import plot_counts
-from stratagem.report.plots.estimate import plot_estimate
-from stratagem.report.plots.simulation import plot_simulation
+from stratagem.report.plots.estimate import plot_estimate, plot_simulation
 from stratagem.report.plots.strategy import plot_strategy
 
 __all__ = [
