@@ -12,7 +12,7 @@ from typer import Option
 from stratagem.cli.command import options
 from stratagem.cli.interruption import note, stopping
 from stratagem.cli.option import BUNDLE
-from stratagem.cli.output import flush, write, write_command, write_facts
+from stratagem.cli.output import facts_lines, flush, write, write_lines
 
 if TYPE_CHECKING:
     from stratagem.domain import Domain
@@ -101,7 +101,7 @@ def collect(
         _announce(server, state, listen.host, listener.getsockname()[1])
         stored = server.run(stopping)
     write(f"{counted(stored, 'report')} stored in {state}")
-    write_command(f"stratagem estimate {shlex.quote(str(file))} {shlex.quote(str(state))}", "next: ")
+    write_lines([f"next: stratagem estimate {shlex.quote(str(file))} {shlex.quote(str(state))}"])
 
 
 def _announce(server: Server, state: Path, host: str, port: int) -> None:
@@ -109,16 +109,14 @@ def _announce(server: Server, state: Path, host: str, port: int) -> None:
     from stratagem.report.wording import counted
 
     place = f"http://{f'[{host}]' if ':' in host else host}:{port}"
-    write_facts(
-        {
-            "form": f"{place}/",
-            "results": f"{place}/results",
-            "token": f"{server.token} (the password of the results; type any user name)",
-            "file": state,
-            "so far": counted(server.before, "report"),
-        }
-    )
-    write("Ctrl-C ends the server.")
+    facts = {
+        "form": f"{place}/",
+        "results": f"{place}/results",
+        "token": f"{server.token} (the password of the results; type any user name)",
+        "file": state,
+        "so far": counted(server.before, "report"),
+    }
+    write_lines([*facts_lines(facts), "Ctrl-C ends the server."])
     flush()
     if host not in HERE:
         note("reports and the token travel unencrypted to this port: let a server with TLS stand before it")

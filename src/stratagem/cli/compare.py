@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
 from stratagem.cli.interruption import keeping, note_incomplete, progress
 from stratagem.cli.option import ALL, DETAILS, EPSILON, FORCE, JSON, PLOT, WORKLOAD, check_free, check_plot
-from stratagem.cli.output import (
-    translated,
-    write,
-    write_command,
-    write_files,
-    write_json,
-    write_parts,
-    write_table,
-)
+from stratagem.cli.output import apart, write_files, write_result
 from stratagem.cli.request import OVER, AskedOptions, Request, SampleOptions, read_over, requested
 
 if TYPE_CHECKING:
+    from stratagem.io.table import Table
     from stratagem.solvers import Callback
     from stratagem.study.comparison import Comparison
     from stratagem.study.comparison_sweep import Sweep
@@ -70,37 +64,81 @@ def compare(
                 (line if over else line.comparisons[0]).plot(plot)
             if out is not None:
                 line.save(out, overwrite=True)
-            if json:
-                write_json(_record(request, line, single=not over) | found_data(request))
-            else:
-                _describe(request, line, single=over is None, show_all=show_all, details=details)
+            compared = Compared(
+                request=request, line=line, single=over is None, show_all=show_all, details=details
+            )
+            write_result(compared, json=json)
+            note_incomplete(json or line.complete)
+            if not json:
                 write_files(drawn=plot, written=out)
 
 
-def _describe(request: Request, line: Sweep, *, single: bool, show_all: bool, details: bool) -> None:
-    """Say what was found, and what was asked."""
-    if single:
-        write_comparison(line.comparisons[0], SHOWN, show_all=show_all, details=details)
-    else:
-        _write_sweep(line, show_all=show_all)
-    where = f"epsilon {request.epsilon:g}" if single or line.axis == "epsilon" else "several epsilon"
-    domain = f"domain {request.workload.domain}" if single or line.axis == "epsilon" else "several domains"
-    write(f"\nasked: {request.name} over {domain}, {where}, objective {request.goal['objective']}")
-    if request.users is not None:
-        made = "the prior" if request.asked.goal.prior else "all user types alike"
-        write_found(request)
-        values = " but the values" if request.layout is not None and request.layout.found else ""
-        write(f"mechanisms made for {made}: nothing of the data goes into them{values}")
-        write("error: expected for an answer on these data, root mean square, in users; exact, by formula")
-    if single and (options := more(line.comparisons[0], SHOWN, show_all=show_all, details=details)):
-        write(f"more:  {options}")
-    note_incomplete(line.complete)
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Compared:
+    """What was compared for a request, once or along an axis."""
+
+    request: Request
+    line: Sweep
+    single: bool
+    show_all: bool
+    details: bool
+
+    def record(self) -> dict[str, Any]:
+        """Return what was asked and compared as named values."""
+        request, line, users = self.request, self.line, self.request.users
+        prior, comparisons = request.asked.goal.prior, [_values(one) for one in line.comparisons]
+        head = {
+            "workload": request.name,
+            "objective_kind": request.goal["objective"],
+            "prior": None if prior is None else str(prior),
+        }
+        if not self.single:
+            return head | {"axis": line.axis, "complete": line.complete, "comparisons": comparisons}
+        found = head | comparisons[0]
+        if users is not None:
+            one = line.comparisons[0]
+            found |= {"users": one.users, "outside": users.outside, "others": users.others}
+            found["least_error"] = one.least_error
+        return found | found_data(request)
+
+    def sentences(self) -> Iterator[str | Table]:
+        """Yield what was found, and what was asked."""
+        request, line, first = self.request, self.line, self.line.comparisons[0]
+        shown = {"show_all": self.show_all, "details": self.details}
+        yield from comparison_lines(first, SHOWN, **shown) if self.single else self._along()
+        alike = self.single or line.axis == "epsilon"
+        where = f"epsilon {request.epsilon:g}" if alike else "several epsilon"
+        domain = f"domain {request.workload.domain}" if alike else "several domains"
+        yield from (
+            "",
+            f"asked: {request.name} over {domain}, {where}, objective {request.goal['objective']}",
+        )
+        if request.users is not None:
+            made = "the prior" if request.asked.goal.prior else "all user types alike"
+            yield from found_lines(request)
+            values = " but the values" if request.layout is not None and request.layout.found else ""
+            yield f"mechanisms made for {made}: nothing of the data goes into them{values}"
+            yield "error: expected for an answer on these data, root mean square, in users; exact, by formula"
+        if self.single and (options := more(first, SHOWN, **shown)):
+            yield f"more:  {options}"
+
+    def _along(self) -> Iterator[str | Table]:
+        """Yield the users needed, for the root mean square and for the least accurate answer."""
+        yield from (self.line.headline(), "")
+        for least_accurate in (False, True):
+            table = self.line.table(least_accurate=least_accurate)
+            left = 0 if self.show_all else max(0, len(table.rows) - SHOWN - 1)
+            yield table.best(SHOWN + 1) if left else table
+            yield from [f"{left} more: --all shows them", ""] if left else [""]
+        yield self.line.notes()
 
 
-def write_comparison(comparison: Comparison, most: int, *, show_all: bool, details: bool) -> None:
-    """Write the people to ask, the best mechanisms as a table, and with `details` the objectives and the bounds."""
+def comparison_lines(
+    comparison: Comparison, most: int, *, show_all: bool, details: bool
+) -> Iterator[str | Table]:
+    """Yield the people to ask, the best mechanisms as a table, and with `details` the objectives and the bounds."""
     shown = comparison.parts(len(comparison.rows) if show_all else most)
-    write_parts([*shown, *(comparison.details() if details else [])])
+    return apart([*shown, *(comparison.details() if details else [])])
 
 
 def more(comparison: Comparison, most: int, *, show_all: bool, details: bool) -> str:
@@ -110,29 +148,15 @@ def more(comparison: Comparison, most: int, *, show_all: bool, details: bool) ->
     return ", ".join(filter(None, [every, "" if details else "--details"]))
 
 
-def _write_sweep(line: Sweep, *, show_all: bool) -> None:
-    """Write the users needed, for the root mean square and for the least accurate answer."""
-    write(f"{line.headline()}\n")
-    for least_accurate in (False, True):
-        table = line.table(least_accurate=least_accurate)
-        left = 0 if show_all else max(0, len(table.rows) - SHOWN - 1)
-        write_table(table.best(SHOWN + 1) if left else table)
-        if left:
-            write(f"{left} more: --all shows them")
-        write()
-    write(translated(line.notes()))
-
-
-def write_found(request: Request) -> None:
-    """Write how the rows of the file were read, and which values were read from them."""
+def found_lines(request: Request) -> Iterator[str]:
+    """Yield how the rows of the file were read, and which values were read from them."""
     if request.users is None:
         return
     found = {} if request.layout is None else request.layout.found
-    for sentence in (str(request.users), *request.users.notes, *chain(*found.values())):
-        write(translated(sentence))
+    yield from (str(request.users), *request.users.notes, *chain(*found.values()))
     if request.layout is not None and found:
-        write("Where the mechanism is to be run, state the values:")
-        write_command(" ".join(map(shlex.quote, request.layout.options())))
+        yield "Where the mechanism is to be run, state the values:"
+        yield " ".join(map(shlex.quote, request.layout.options()))
 
 
 def found_data(request: Request) -> dict[str, object]:
@@ -162,25 +186,6 @@ def _sweep(request: Request, over: str, on_step: Callback) -> Sweep:
         raise ValueError("--data was given with --over, which compares without data: leave one of them out")
     workloads, budgets = read_over(over, request.workload, request.epsilon, request.elsewhere)
     return sweep(workloads, budgets, request.solver, on_step, objective=request.goal["objective"])
-
-
-def _record(request: Request, line: Sweep, *, single: bool) -> dict[str, object]:
-    """Return what was asked and compared as named values."""
-    prior, comparisons = request.asked.goal.prior, [_values(one) for one in line.comparisons]
-    head = {
-        "workload": request.name,
-        "objective_kind": request.goal["objective"],
-        "prior": None if prior is None else str(prior),
-    }
-    if not single:
-        return head | {"axis": line.axis, "complete": line.complete, "comparisons": comparisons}
-    one, users = line.comparisons[0], request.users
-    told = {} if users is None else {"outside": users.outside, "others": users.others}
-    return (
-        head
-        | comparisons[0]
-        | ({"users": one.users, **told, "least_error": one.least_error} if users else {})
-    )
 
 
 def _values(comparison: Comparison) -> dict[str, object]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import re
 import shlex
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stratagem.cli.collect import to_ask
-from stratagem.cli.compare import found_data, more, write_comparison, write_found
+from stratagem.cli.compare import comparison_lines, found_data, found_lines, more
 from stratagem.cli.constraint import SEVERAL, ConstraintOptions, check_line
 from stratagem.cli.interruption import interrupted, keeping, note, progress
 from stratagem.cli.layout import check_values_kept
@@ -27,8 +28,8 @@ from stratagem.cli.option import (
     check_plot,
 )
 from stratagem.cli.output import (
+    facts_lines,
     write,
-    write_facts,
     write_files,
     write_json,
     write_lines,
@@ -37,6 +38,7 @@ from stratagem.cli.output import (
 from stratagem.cli.request import AskedOptions, Request, SampleOptions, no_budget, requested
 
 if TYPE_CHECKING:
+    from stratagem.io.table import Table
     from stratagem.problem import Constraint
     from stratagem.study.solution import Solution
 
@@ -87,9 +89,9 @@ def optimise(
             if json:
                 write_json(found.record() | found_data(request))
             elif solution.promise is None:
-                _describe(found, request, show_all=show_all, details=details)
+                write_lines(_described(found, request, show_all=show_all, details=details))
             else:
-                _promise(found)
+                write_lines(_promised(found))
 
 
 def _searched(request: Request, limits: list[Constraint]) -> Solution:
@@ -137,18 +139,18 @@ def _frontier(request: Request, caps: list[float], plot: Path | None, *, json: b
         write_files(drawn=plot)
 
 
-def _promise(found: SavedSolution) -> None:
-    """Say what a strategy under a constraint promises."""
+def _promised(found: SavedSolution) -> Iterator[str | Table]:
+    """Yield what a strategy under a constraint promises."""
     from stratagem.report.revealed import promised_parts
 
     solution = found.solution
-    write(f"{solution}\n")
+    yield from (str(solution), "")
     record = solution.promise.record(solution) if solution.promise else {}
     if "promised" in record:
-        write_lines([*promised_parts(record["promised"]), ""])
+        yield from (*promised_parts(record["promised"]), "")
     local = f", epsilon {solution.strategy.epsilon:.4g} of one report"
     facts = {"found": f"{found.outputs:,} possible reports{local if 'shuffled' in record else ''}"}
-    write_facts(facts | ({} if found.out is None else {"saved": found.out}) | found.asking())
+    yield from facts_lines(facts | ({} if found.out is None else {"saved": found.out}) | found.asking())
 
 
 def marked(solution: Solution) -> Solution:
@@ -275,8 +277,10 @@ class SavedSolution:
         return f"stratagem simulate {shlex.quote(str(self.out))} --data DATA.csv {columns}"
 
 
-def _describe(found: SavedSolution, request: Request, *, show_all: bool, details: bool) -> None:
-    """Say what was found, how good it is and what to type next."""
+def _described(
+    found: SavedSolution, request: Request, *, show_all: bool, details: bool
+) -> Iterator[str | Table]:
+    """Yield what was found, how good it is and what to type next."""
     from stratagem.solvers import Auto
     from stratagem.study.comparison import Comparison
     from stratagem.study.least_favourable import fewer_users
@@ -284,9 +288,8 @@ def _describe(found: SavedSolution, request: Request, *, show_all: bool, details
 
     solution = found.solution
     comparison = Comparison.of(solution)
-    write_comparison(comparison, 1, show_all=show_all, details=details)
-    write()
-    write_found(request)
+    yield from comparison_lines(comparison, 1, show_all=show_all, details=details)
+    yield from ("", *found_lines(request))
     facts = found.facts(details=details)
     default = isinstance(request.solver, Auto) and solution.reason == choose(None, solution.problem).reason
     if details and default:
@@ -297,7 +300,7 @@ def _describe(found: SavedSolution, request: Request, *, show_all: bool, details
     facts["next"] = found.next()
     if options := more(comparison, 1, show_all=show_all, details=details):
         facts["more"] = options
-    write_facts(facts)
+    yield from facts_lines(facts)
 
 
 def dashed(name: str) -> str:

@@ -11,7 +11,7 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from textwrap import wrap
@@ -45,15 +45,10 @@ def write(text: str = "") -> None:
     put("".join(f"{part}\n" for line in text.split("\n") for part in folded(visible(line), screen_width())))
 
 
-def write_facts(facts: Mapping[str, object]) -> None:
-    """Write facts, one a line, each behind its name; a command to type is broken before options alone."""
+def facts_lines(facts: Mapping[str, object]) -> list[str]:
+    """Return facts as lines, each behind its name."""
     width = max(map(len, facts)) + 1
-    for name, fact in facts.items():
-        label = f"{name + ':':<{width}} "
-        if str(fact).startswith("stratagem "):
-            write_command(str(fact), label)
-        else:
-            write(f"{label}{fact}")
+    return [f"{name + ':':<{width}} {fact}" for name, fact in facts.items()]
 
 
 def write_files(**paths: Path | None) -> None:
@@ -161,18 +156,23 @@ def write_result(result: Result, *, json: bool) -> None:
 
 
 def write_lines(parts: Iterable[str | Table]) -> None:
-    """Write lines and tables, with options in place of the keyword arguments that they advise."""
+    """Write lines and tables, with options in place of the keyword arguments that they advise.
+
+    A command or options to type, behind a label or alone, are broken before options alone.
+    """
     for part in parts:
-        if isinstance(part, str):
-            write(translated(part))
-        else:
+        if not isinstance(part, str):
             write_table(part)
+        elif typed := TYPED.match(part):
+            write_command(part[typed.end() :], typed[0])
+        else:
+            write(translated(part))
 
 
-def write_parts(parts: Iterable[str | Table]) -> None:
-    """Write sentences and tables, an empty line between them."""
-    kept = [*filter(None, parts)]
-    write_lines(line for place, part in enumerate(kept) for line in (("", part) if place else (part,)))
+def apart(parts: Iterable[str | Table]) -> Iterator[str | Table]:
+    """Yield sentences and tables, an empty line between them."""
+    for place, part in enumerate(filter(None, parts)):
+        yield from ("", part) if place else (part,)
 
 
 def fail(sentence: str, status: int = 2) -> NoReturn:
@@ -202,6 +202,8 @@ OPTIONS = {
     "variable": "--variable ",
 }
 """The options that are given in place of keyword arguments which errors advise."""
+TYPED = re.compile(r"(?:[a-z]+: +)?(?=stratagem )|(?=--)")
+"""What stands before what a person types."""
 LIMIT = re.compile(r"\b(max_seconds|seconds(?= is )|(?<=ask with more )seconds)\b")
 ADVICE = re.compile(rf"\b({'|'.join(OPTIONS)})=('[^']*'|\"[^\"]*\"|\d+|True|\[[^]]*\]|\{{[^}}]*\}})")
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import asdict, replace
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,18 +26,12 @@ from stratagem.cli.option import (
     ValueOptions,
     check_free,
 )
-from stratagem.cli.output import (
-    translated,
-    write,
-    write_command,
-    write_facts,
-    write_json,
-    write_parts,
-)
+from stratagem.cli.output import apart, facts_lines, translated, write_result
 from stratagem.math.deadline import deadline, within
 
 if TYPE_CHECKING:
     from stratagem.domain.policy import Policy
+    from stratagem.io.table import Table
     from stratagem.study.plan import Plan
 
 PLANNED = 0.7
@@ -141,71 +136,80 @@ def plan(
         found.save(out, overwrite=True)
         with progress("writing the report"):
             found.mechanism().report(page, users=found.users)
-        commands = _commands(found, data, values.policy(), out)
-        if json:
-            write_json(_data(found) | {"file": str(out), "report": str(page), "commands": commands})
-        else:
-            _describe(found, out, page, commands)
+        write_result(Planned(found=found, data=data, policy=values.policy(), out=out, page=page), json=json)
 
 
-def _commands(found: Plan, data: Path, policy: Policy, out: Path) -> list[str]:
-    """Return the commands that try the mechanism on the file, as it will run on people."""
-    column, attribute = found.column, found.solution.workload.domain.names[0]
-    named = column if column == attribute else f"{attribute}={column}"
-    median = " --quantile 0.5" if found.name == "prefix" and found.proposal.ordered else ""
-    policy = replace(policy, mapping={**policy.mapping, **found.spellings})
-    texts = "".join(f" {shlex.quote(word)}" for word in policy_options(policy))
-    bundle, source = shlex.quote(str(out)), shlex.quote(str(data))
-    other = found.proposal.values.other is not None
-    invalid = " --invalid other" if other else " --invalid drop" if found.others else ""
-    read = f"--data {source} --column {shlex.quote(named)}{invalid}{texts}"
-    return [
-        f"stratagem randomise {bundle} {read} -o reports.jsonl",
-        f"stratagem aggregate {bundle} reports.jsonl -o counts.json",
-        f"stratagem estimate {bundle} counts.json{median} -o answers.csv",
-    ]
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Planned:
+    """A plan with the files that were written for it."""
 
+    found: Plan
+    data: Path
+    policy: Policy
+    out: Path
+    page: Path
 
-def _describe(found: Plan, out: Path, page: Path, commands: list[str]) -> None:
-    """Say what to expect, what epsilon means, which values there are, and what to type next."""
-    write_parts([*found.answer(), *map("\n".join, (found.meaning(), (*found.values(), *found.notes())))])
-    write()
-    write_facts(
-        {
-            "saved": f"{out} (the bundle: the mechanism for clients and the aggregator)",
-            "and": f"{page} (the report: open it in a browser)",
-            "ask": to_ask(out, found.solution.workload.domain),
+    @property
+    def commands(self) -> list[str]:
+        """The commands that try the mechanism on the file, as it will run on people."""
+        found = self.found
+        column, attribute = found.column, found.solution.workload.domain.names[0]
+        named = column if column == attribute else f"{attribute}={column}"
+        median = " --quantile 0.5" if found.name == "prefix" and found.proposal.ordered else ""
+        policy = replace(self.policy, mapping={**self.policy.mapping, **found.spellings})
+        texts = "".join(f" {shlex.quote(word)}" for word in policy_options(policy))
+        bundle, source = shlex.quote(str(self.out)), shlex.quote(str(self.data))
+        other = found.proposal.values.other is not None
+        invalid = " --invalid other" if other else " --invalid drop" if found.others else ""
+        read = f"--data {source} --column {shlex.quote(named)}{invalid}{texts}"
+        return [
+            f"stratagem randomise {bundle} {read} -o reports.jsonl",
+            f"stratagem aggregate {bundle} reports.jsonl -o counts.json",
+            f"stratagem estimate {bundle} counts.json{median} -o answers.csv",
+        ]
+
+    def record(self) -> dict[str, Any]:
+        """Return the plan as named values."""
+        found = self.found
+        published, key = found.best_published, "edges" if found.proposal.ordered else "labels"
+        return {
+            "column": found.column,
+            key: found.proposal.option,
+            "rule": found.proposal.rule,
+            "rows": int(found.x.sum()),
+            "others": found.others,
+            "spellings": found.spellings,
+            "workload": found.name,
+            "epsilon": found.epsilon,
+            "users": found.users,
+            "error": found.error,
+            "users_needed": found.users_needed,
+            "standard_error": found.errors._asdict(),
+            "best_published": {
+                "mechanism": published.mechanism,
+                "standard_error": found.published_errors._asdict(),
+            },
+            "least_standard_error": found.least_error,
+            "gap": found.solution.gap,
+            "belief_after_one_half": found.believed,
+            "best_guess": found.best_guess,
+            **found.usability.data(),
+            "notes": [translated(sentence) for sentence in (*found.about_epsilon(), *found.notes())],
+            "file": str(self.out),
+            "report": str(self.page),
+            "commands": self.commands,
+        }
+
+    def sentences(self) -> Iterator[str | Table]:
+        """Yield what to expect, what epsilon means, which values there are, and what to type next."""
+        found = self.found
+        yield from apart(
+            [*found.answer(), *map("\n".join, (found.meaning(), (*found.values(), *found.notes())))]
+        )
+        facts = {
+            "saved": f"{self.out} (the bundle: the mechanism for clients and the aggregator)",
+            "and": f"{self.page} (the report: open it in a browser)",
+            "ask": to_ask(self.out, found.solution.workload.domain),
             "next": "try it on this file, as it will run on people's devices:",
         }
-    )
-    for command in commands:
-        write_command(command)
-
-
-def _data(found: Plan) -> dict[str, object]:
-    """Return the plan as named values."""
-    published, key = found.best_published, "edges" if found.proposal.ordered else "labels"
-    return {
-        "column": found.column,
-        key: found.proposal.option,
-        "rule": found.proposal.rule,
-        "rows": int(found.x.sum()),
-        "others": found.others,
-        "spellings": found.spellings,
-        "workload": found.name,
-        "epsilon": found.epsilon,
-        "users": found.users,
-        "error": found.error,
-        "users_needed": found.users_needed,
-        "standard_error": found.errors._asdict(),
-        "best_published": {
-            "mechanism": published.mechanism,
-            "standard_error": found.published_errors._asdict(),
-        },
-        "least_standard_error": found.least_error,
-        "gap": found.solution.gap,
-        "belief_after_one_half": found.believed,
-        "best_guess": found.best_guess,
-        **found.usability.data(),
-        "notes": [translated(sentence) for sentence in (*found.about_epsilon(), *found.notes())],
-    }
+        yield from ("", *facts_lines(facts), *self.commands)

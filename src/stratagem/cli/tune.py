@@ -21,7 +21,7 @@ from stratagem.cli.option import (
     QueryOptions,
     ValueOptions,
 )
-from stratagem.cli.output import write, write_facts, write_json, write_parts
+from stratagem.cli.output import apart, facts_lines, write_json, write_lines
 
 
 def tune(
@@ -52,6 +52,5 @@ def tune(
     if json:
         write_json(found.record())
         return
-    write_parts(summary(solution.problem, solution.bounds, solution, None, mechanism))
-    write()
-    write_facts(found.facts())
+    said = summary(solution.problem, solution.bounds, solution, None, mechanism)
+    write_lines([*apart(said), "", *facts_lines(found.facts())])
