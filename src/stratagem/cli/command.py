@@ -64,7 +64,7 @@ def _parameters(kind: Any) -> Iterator[Parameter]:
             yield own[name].replace(annotation=hint, kind=Parameter.KEYWORD_ONLY)
 
 
-def _made(kind: Callable[..., Group], given: dict[str, Any]) -> Group:
+def _made(kind: Any, given: dict[str, Any]) -> Any:
     """Return what a command or a group makes of options, groups filled with their own."""
     own = {
         name: _made(hint, given) if is_dataclass(hint) else given[name]

@@ -105,11 +105,11 @@ def export(
     page.check(out)
     check_free(out, force=force)
     saved = read_saved(file)
-    if values and isinstance(saved, Mechanism):
-        raise ValueError(
-            f"--edges, --labels or --unit were given, but {file} already says what its values are: export the .npz"
-        )
     if values:
+        if isinstance(saved, Mechanism):
+            raise ValueError(
+                f"--edges, --labels or --unit were given, but {file} already says what its values are: export the .npz"
+            )
         domain = read_values(saved.workload.domain, values)
         if page.web is None:
             check_values_kept(out, domain)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from stratagem.cli.collect import to_ask
 from stratagem.cli.compare import comparison_lines, found_data, found_lines, more
-from stratagem.cli.constraint import SEVERAL, ConstraintOptions, check_line
 from stratagem.cli.interruption import interrupted, keeping, note, progress
 from stratagem.cli.layout import check_values_kept
 from stratagem.cli.option import (
@@ -35,7 +34,16 @@ from stratagem.cli.output import (
     write_lines,
     write_table,
 )
-from stratagem.cli.request import AskedOptions, Request, SampleOptions, no_budget, requested
+from stratagem.cli.request import (
+    SEVERAL,
+    AskedOptions,
+    ConstraintOptions,
+    Request,
+    SampleOptions,
+    check_line,
+    no_budget,
+    requested,
+)
 
 if TYPE_CHECKING:
     from stratagem.io.table import Table

@@ -30,7 +30,7 @@ def simulate(
     """Run a saved strategy on a file: true and estimated answers, observed against predicted error."""
     from stratagem.domain.columns import read
     from stratagem.mechanism.export.saved import read_saved
-    from stratagem.report.simulated import simulated
+    from stratagem.report.estimated import simulated
 
     policy = reading.policy(data)
     stored = read_saved(file)

@@ -77,12 +77,12 @@ def property_set(asked: str | Property | Iterable[str | Property]) -> frozenset[
     """Return the properties named, as in "RM,WH", ["RM", "WH"] or "all"."""
     known = {one.name: {one} for one in Property} | {str(one).upper(): {one} for one in Property}
     known["ALL"] = set(Property)
-    if str(asked).upper() in known or not isinstance(asked, Iterable):
-        asked = [asked]
+    listed: Iterable[object] = asked if isinstance(asked, Iterable) else [asked]
     if isinstance(asked, str):
-        asked = [name.strip() for name in asked.split(",") if name.strip()]
+        single = asked.upper() in known
+        listed = [asked] if single else [name.strip() for name in asked.split(",") if name.strip()]
     found: set[Property] = set()
-    for name in asked:
+    for name in listed:
         if (key := str(name).upper()) not in known:
             raise ValueError(f"property {name!r} is unknown: choose from {', '.join(Property.__members__)}")
         found |= known[key]

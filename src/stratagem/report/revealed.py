@@ -53,7 +53,7 @@ class Revealed:
         """Return the limits as named values."""
         ten = {"epsilon": self.several, "belief_after_one_half": posterior(0.5, self.several)}
         others = {"all_reports": None if self.every is None else self.every.record(), "ten_reports": ten}
-        return self.one.record() | others | self.told | {"shuffled": asdict(self.shuffled)}
+        return self.one.record() | others | {**self.told} | {"shuffled": asdict(self.shuffled)}
 
     def sentences(self) -> Iterator[str | Table]:
         """Yield the limits of one report, of several and of shuffled ones."""

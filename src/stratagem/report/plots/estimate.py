@@ -67,7 +67,8 @@ def plot_estimate(
         draw = _draw_rows if rows else _draw_dots if single else _draw_band
         places = np.arange(len(shown)) if rows else along.places
         scale = 100 / estimate.users if shares else 1.0
-        draw(axes, places, *(scale * column[at] for column in (source.answers, source.low, source.high)))
+        answers, low, high = (scale * column[at] for column in (source.answers, source.low, source.high))
+        draw(axes, places, answers, (low, high))
         if true is not None:
             true = scale * true
             marks: dict[str, Any] = {"marker": "|" if rows else "_", "linestyle": ""} if single else {}
@@ -81,17 +82,21 @@ def plot_estimate(
     return figure
 
 
-def _draw_rows(axes: Axes, places: np.ndarray, answers: np.ndarray, *ends: np.ndarray) -> None:
+Ends = tuple[np.ndarray, np.ndarray]
+"""Lower and upper ends of intervals."""
+
+
+def _draw_rows(axes: Axes, places: np.ndarray, answers: np.ndarray, ends: Ends) -> None:
     axes.hlines(places, *ends, color=VERMILION, linewidth=2.5, alpha=0.4, label="interval")
     axes.plot(answers, places, "o", color=VERMILION, markersize=3, label="estimate")
 
 
-def _draw_dots(axes: Axes, places: np.ndarray, answers: np.ndarray, *ends: np.ndarray) -> None:
+def _draw_dots(axes: Axes, places: np.ndarray, answers: np.ndarray, ends: Ends) -> None:
     axes.vlines(places, *ends, color=VERMILION, linewidth=2.5, alpha=0.4, label="interval")
     axes.plot(places, answers, "o", color=VERMILION, markersize=3, label="estimate")
 
 
-def _draw_band(axes: Axes, places: np.ndarray, answers: np.ndarray, *ends: np.ndarray) -> None:
+def _draw_band(axes: Axes, places: np.ndarray, answers: np.ndarray, ends: Ends) -> None:
     axes.fill_between(places, *ends, color=VERMILION, alpha=0.25, linewidth=0, label="interval")
     axes.plot(places, answers, color=VERMILION, linewidth=0.9, label="estimate")
 
