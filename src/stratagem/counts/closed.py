@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from functools import singledispatch
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -31,15 +31,6 @@ class ClosedForm(CountMechanism):
 
     size: int
     alpha: Fraction
-
-    @classmethod
-    def of(cls, size: int, alpha: float | str | None = None, *, epsilon: float | None = None) -> Self:
-        """Return the mechanism for counts 0 to `size`; the uniform one holds any budget.
-
-        Raises:
-            ValueError: unless size is a whole number >= 1 and exactly one of alpha in (0, 1), epsilon is given.
-        """
-        return cls(whole_size(size), decay(alpha, epsilon))
 
     @abstractmethod
     def exponents(self, output: np.ndarray | int, count: np.ndarray | int) -> np.ndarray:
@@ -224,7 +215,33 @@ def _(alpha: float, terms: int) -> float:
     return math.expm1(terms * math.log(alpha)) / (alpha - 1) if alpha < 1 else float(terms)
 
 
-geometric, explicit_fair, uniform = Geometric.of, ExplicitFair.of, Uniform.of
+def geometric(size: int, alpha: float | str | None = None, *, epsilon: float | None = None) -> Geometric:
+    """Return the truncated geometric mechanism for counts 0 to `size`.
+
+    Raises:
+        ValueError: unless size is a whole number >= 1 and exactly one of alpha in (0, 1), epsilon is given.
+    """
+    return Geometric(whole_size(size), decay(alpha, epsilon))
+
+
+def explicit_fair(
+    size: int, alpha: float | str | None = None, *, epsilon: float | None = None
+) -> ExplicitFair:
+    """Return the explicit fair mechanism for counts 0 to `size`.
+
+    Raises:
+        ValueError: unless size is a whole number >= 1 and exactly one of alpha in (0, 1), epsilon is given.
+    """
+    return ExplicitFair(whole_size(size), decay(alpha, epsilon))
+
+
+def uniform(size: int, alpha: float | str | None = None, *, epsilon: float | None = None) -> Uniform:
+    """Return the uniform mechanism for counts 0 to `size`, which any budget allows.
+
+    Raises:
+        ValueError: unless size is a whole number >= 1 and exactly one of alpha in (0, 1), epsilon is given.
+    """
+    return Uniform(whole_size(size), decay(alpha, epsilon))
 
 
 def randomised_response(alpha: float | str | None = None, *, epsilon: float | None = None) -> Geometric:
