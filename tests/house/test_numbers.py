@@ -8,11 +8,11 @@ from house_numbers import PACKAGE, Function, parameters
 
 REACHED = {
     "public names at top level": 60,
-    "isinstance": 380,
-    "parameters called prior": 101,
+    "isinstance": 351,
+    "parameters called prior": 96,
     "names of public classes used twice": 8,
-    "imports inside functions outside the command line": 98,
-    "functions over 45 lines": 35,
+    "imports inside functions outside the command line": 75,
+    "functions over 45 lines": 20,
     "functions with more than 12 parameters outside the command line": 1,
     "lines": 59_304,
     "files": 354,

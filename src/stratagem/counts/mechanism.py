@@ -209,8 +209,12 @@ class CountTable(CountMechanism):
         check_ratio(self)
         return ColumnSampler(self.numbers)
 
-    @cached_property
+    @property
     def properties(self) -> frozenset[Property]:
+        return self._properties
+
+    @cached_property
+    def _properties(self) -> frozenset[Property]:
         return holding(self.numbers.cells.ravel(), self.numbers.total, self.size)
 
 
