@@ -8,16 +8,16 @@ from house_numbers import PACKAGE, Function, parameters
 
 REACHED = {
     "public names at top level": 60,
-    "isinstance": 306,
-    "parameters called prior": 91,
-    "names of public classes used twice": 6,
-    "imports inside functions outside the command line": 98,
-    "functions over 45 lines": 32,
-    "functions with more than 12 parameters outside the command line": 1,
-    "lines": 58_857,
-    "files": 317,
+    "isinstance": 226,
+    "parameters called prior": 62,
+    "names of public classes used twice": 9,
+    "imports inside functions outside the command line": 35,
+    "functions over 45 lines": 9,
+    "functions with more than 12 parameters outside the command line": 0,
+    "lines": 60_839,
+    "files": 323,
     "rooms": 21,
-    "arrows between rooms": 109,
+    "arrows between rooms": 110,
 }
 """What each number is today: whoever makes one smaller lowers it here. Circles are for `test_imports`."""
 

@@ -177,10 +177,10 @@ class Parts(Algorithm):
                 self._mixture(asked, one, two, attributes),
             )
             starts = [fresh] if mixture is None else [fresh, replace(fresh, resume=mixture)]
-            tried = [one for solver in starts if (one := _searched(solver, asked)) is not None]
+            tried = [new for solver in starts if (new := _searched(solver, asked)) is not None]
             if not tried:
                 return None
-            found = min(tried, key=lambda one: estimator(one).objective(asked.workload))
+            found = min(tried, key=lambda new: estimator(new).objective(asked.workload))
         return _question(attributes, asked.workload, found, known)
 
     def _mixture(
@@ -196,9 +196,9 @@ class Parts(Algorithm):
         for each in (one, two):
             own = [attributes.index(i) for i in each.attributes]
             cells = np.ravel_multi_index(tuple(places.T[own]), [sizes[k] for k in own])
-            high, low = each.strategy.listed().two_valued()
-            patterns.append(high[:, cells])
-            theta.append(low * (each.root / (one.root + two.root)))
+            listed = each.strategy.listed()
+            patterns.append(listed.two_valued()[:, cells])
+            theta.append(listed.lowest * (each.root / (one.root + two.root)))
         weights = np.concatenate(theta)
         packed = np.packbits(np.concatenate(patterns)[weights > 0], axis=1)
         try:

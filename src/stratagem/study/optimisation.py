@@ -178,8 +178,8 @@ def _unconstrained(asked: Problem, solver: Solver, on_step: Callback | None, tim
     if time.stopped:
         found.status = Status.INTERRUPTED
     best = time.done(lambda: _best(problem, chosen, found, fallback))
-    short = auto is not None and _falls_short(problem, chosen, best)
-    if short and (again := _another(auto, problem, chosen)) is not None:
+    short = auto if auto and _falls_short(problem, chosen, best) else None
+    if short is not None and (again := _another(short, problem, chosen)) is not None:
         second = _found(again.solver, problem, on_step, time)
         other = _best(problem, again.solver, second, fallback)
         if other.objective < best.objective:
