@@ -58,6 +58,7 @@ class PartsTable(Table):
 
     @property
     def strategy(self) -> SurveyStrategy:
+        """The survey that clients follow: every part with its own strategy, at its share."""
         return self._strategy
 
     @cached_property

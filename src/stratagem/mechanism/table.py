@@ -197,6 +197,7 @@ class ColumnTable(Table):
 
     @cached_property
     def strategy(self) -> MatrixStrategy:
+        """Q = entries/2^bits."""
         return MatrixStrategy(self.entries / 2.0**self.bits)
 
     def data(self) -> dict[str, Any]:

@@ -19,9 +19,9 @@ from stratagem.solvers import Status
 from stratagem.strategies import Strategy
 from stratagem.study.comparison import Comparison
 from stratagem.study.comparison_sweep import Sweep
-from stratagem.study.optimisation import CERTIFIED, ENDED_BY_HAND, certify
+from stratagem.study.optimisation import CERTIFIED, ENDED_BY_HAND
 from stratagem.study.ranking import rank_affordable
-from stratagem.study.solution import Solution
+from stratagem.study.solution import Solution, certify
 from stratagem.workloads import Attribute
 from stratagem.workloads.naming import Naming
 

@@ -138,7 +138,11 @@ class SurveyStrategy(Randomiser):
         return MatrixStrategy(np.concatenate(blocks))
 
     def coordinates(self, values: np.ndarray) -> np.ndarray:
-        """Return user types, cells (N,) or coordinates (N, d), as coordinates (N, d)."""
+        """Return user types, cells (N,) or coordinates (N, d), as coordinates (N, d).
+
+        Raises:
+            ValueError: for values outside the domain.
+        """
         array = np.asarray(values)
         if array.ndim == 1:
             return np.stack(np.unravel_index(check_values(array, self.domain_size), self.sizes), axis=1)
