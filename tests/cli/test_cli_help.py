@@ -14,7 +14,7 @@ import stratagem as st
 from commands import ended_at_once, run
 from stratagem.cli import COMMANDS as EXAMPLES
 from stratagem.cli import app
-from stratagem.cli.option import GROUPS
+from stratagem.cli.command import GROUPS
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = sorted(typer.main.get_command(app).commands)  # type: ignore[attr-defined]

@@ -12,8 +12,8 @@ from commands import run_json
 from node import WEB
 from node import run as run_node
 from stratagem.cli import randomise
-from stratagem.cli.layout import read_policy
-from stratagem.cli.request import _request
+from stratagem.cli.option import GoalOptions, QueryOptions, ReadingOptions, SearchOptions, ValueOptions
+from stratagem.cli.request import AskedOptions, Request, SampleOptions
 from stratagem.domain import Attribute, Bins, Domain, Labels
 from stratagem.mechanism.client import reader
 
@@ -97,6 +97,19 @@ def test_there_are_sixty_columns():
     assert len(COLUMNS) >= 60
 
 
+def asked_by_options(path, invalid, flags, domain=None, **values) -> Request:
+    """Return what optimise and compare ask for with these options."""
+    asked = AskedOptions(
+        domain=domain,
+        queries=QueryOptions(),
+        goal=GoalOptions(),
+        search=SearchOptions(),
+        values=ValueOptions(**values),
+    )
+    sample = SampleOptions(data=path, column=["x"], reading=ReadingOptions(invalid=invalid, **flags))
+    return Request.of("histogram", 1.0, asked, sample)
+
+
 def read_values(text):
     kind, _, rest = text.partition(" ")
     return {"labels": Labels.parse, "codes": lambda size: Domain.of(int(size)).attributes[0].values}.get(
@@ -151,7 +164,8 @@ def test_every_door_finds_the_same_cell_or_the_same_reason(name, tmp_path, monke
     outside = {f"x {why}": rows for why, rows in reasons.items()}
 
     mapped = options.get("mapped")
-    policy = read_policy(path, "drop", options.get("missing"), False, options.get("decimal"), mapped)
+    flags = {"missing": options.get("missing"), "mapping": mapped, "decimal": options.get("decimal")}
+    policy = ReadingOptions(invalid="drop", **flags).policy(path)
     domain = Domain(Attribute("x", values))
 
     # both clients, value by value
@@ -177,23 +191,15 @@ def test_every_door_finds_the_same_cell_or_the_same_reason(name, tmp_path, monke
         }
 
     # optimise and compare, which ask for the same
-    flags = {
-        "invalid": "drop",
-        "missing": options.get("missing"),
-        "mapping": mapped,
-        "decimal": options.get("decimal"),
-    }
     listed = {"labels": [spec.removeprefix("labels ")]} if isinstance(values, Labels) else {"edges": [spec]}
     listed = {"domain": f"x={values.size}"} if spec.startswith("codes") else listed
-    users = _request("histogram", 1.0, data=path, column=["x"], **listed, **flags).users
+    users = asked_by_options(path, "drop", flags, **listed).users
     assert users is not None
     assert (users.x.tolist(), users.outside) == (x, outside)
 
     # what nobody states: one proposal or one refusal
     proposed, planned = attempt(lambda: st.plan(path, "x", **options_of))
-    found_by, request = attempt(
-        lambda: _request("histogram", 1.0, data=path, column=["x"], **flags | {"invalid": "fail"})
-    )
+    found_by, request = attempt(lambda: asked_by_options(path, "fail", flags))
     assert proposed == found_by
     if planned is not None:
         assert planned.proposal.values == request.workload.domain.attributes[0].values

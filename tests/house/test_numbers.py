@@ -8,16 +8,16 @@ from house_numbers import PACKAGE, Function, parameters
 
 REACHED = {
     "public names at top level": 60,
-    "isinstance": 251,
-    "parameters called prior": 66,
+    "isinstance": 224,
+    "parameters called prior": 62,
     "names of public classes used twice": 6,
-    "imports inside functions outside the command line": 58,
-    "functions over 45 lines": 24,
+    "imports inside functions outside the command line": 35,
+    "functions over 45 lines": 10,
     "functions with more than 12 parameters outside the command line": 0,
-    "lines": 60_598,
+    "lines": 60_851,
     "files": 323,
     "rooms": 21,
-    "arrows between rooms": 109,
+    "arrows between rooms": 110,
 }
 """What each number is today: whoever makes one smaller lowers it here. Circles are for `test_imports`."""
 

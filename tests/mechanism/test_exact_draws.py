@@ -7,6 +7,7 @@ import json
 import math
 from collections import Counter
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -195,7 +196,8 @@ def translates_ends(found, cell):
     """Yield the bytes of the first and last of all translates of each pattern, and their output, and the bytes of all
     translates that hold a user type, and which these are."""
     table, sampler, value, begin = found.bundle["table"], found.client.sampler, user_type(found, cell), 0
-    masses, _ = shipped._masses(table["low"], shipped._translates(table)[1])
+    sums = [0, *sampler.first[: 2 * len(sampler.rules) - 1], sampler.total]
+    masses = [after - before for before, after in pairwise(sums)]
     pairs = zip(sampler.rules, translates_inside(table, value), masses[::2], masses[1::2], strict=True)
     for (offset, *_), inside, low, high in pairs:
         count, meeting = len(inside), frozenset((offset + np.flatnonzero(inside)).tolist())

@@ -22,8 +22,7 @@ from stratagem.central.measurement import (
     sensitivity,
 )
 from stratagem.central.pure import GeometricMeasurement, LaplaceMeasurement, measure
-from stratagem.central.selection import Selection, selection
-from stratagem.central.stability import StabilityHistogram, stability_histogram
+from stratagem.central.selection import Selection, StabilityHistogram, selection, stability_histogram
 from stratagem.math.privacy import gaussian_noise
 from stratagem.math.shuffling import CentralPrivacy, PrivacyBlanket
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,15 +19,17 @@ from stratagem.central.measurement import (
     check,
     measure_gaussian,
 )
-from stratagem.central.pure import GeometricMeasurement, Pure, geometric_variance, measure
+from stratagem.central.pure import GeometricMeasurement, Pure, geometric_variance, measure, spending
 from stratagem.io.table import Table
 from stratagem.math import privacy
 from stratagem.math.block_design import covering_tables
 from stratagem.math.linalg import centre
+from stratagem.math.number import number_text
 from stratagem.math.privacy import check_delta
 from stratagem.published.baseline import Setting
 from stratagem.published.query_strategy import least_l1, least_l2
 from stratagem.workloads import DomainLike, Workload
+from stratagem.workloads.explicit import counts_users
 from stratagem.workloads.given import WorkloadLike, workload_of
 
 LONGEST = 4
@@ -157,9 +160,7 @@ def optimised(
     largest, least = sizes.max(axis=1), np.where(sizes > 0, sizes, np.inf).min(axis=1)
     steps = np.where(least >= largest * (1 - SAME), 1, GRID)
     K = np.rint(A * (steps / largest)[:, None]).astype(np.int64)
-    measurement = measure(K, epsilon, neighbours, shares=largest / steps)
-    assert isinstance(measurement, GeometricMeasurement)
-    return measurement
+    return GeometricMeasurement(*spending(K, epsilon, neighbours, largest / steps), neighbours)
 
 
 def optimised_gaussian(
@@ -207,26 +208,61 @@ class Row:
         }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class CentralComparison:
     """Mechanisms of a trusted curator, in order of increasing average variance."""
 
     workload: Workload
+    epsilon: float
+    neighbours: Neighbours
+    delta: float | None
+    """That of Gaussian noise; None where there is none."""
     rows: tuple[Row, ...]
+    name: str = "workload"
+    """What the workload is called."""
 
     def table(self) -> Table:
         """Return the mechanisms as a table."""
         headings = ("mechanism", "parameters", "average variance", "worst variance", "epsilon", "delta")
-        names = [heading.replace(" ", "_") for heading in headings]
-        rows = [
-            tuple(one if isinstance(one, str) else f"{one:.5g}" for one in map(row.record().get, names))
-            for row in self.rows
-        ]
+        rows = []
+        for row in self.rows:
+            spent = row.measurement.epsilon, row.measurement.delta
+            numbers = (row.average_variance, row.worst_variance, *spent)
+            rows.append((row.mechanism, row.parameters, *(f"{one:.5g}" for one in numbers)))
         return Table(headings, rows, words=2)
 
     def __str__(self) -> str:
         """Lay the mechanisms out as an aligned table."""
         return str(self.table())
+
+    def record(self) -> dict[str, Any]:
+        """Return what was compared as named values."""
+        return {
+            "workload": self.name,
+            "domain": str(self.workload.domain),
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "neighbours": self.neighbours,
+            "mechanisms": [row.record() for row in self.rows],
+        }
+
+    def sentences(self) -> list[str | Table]:
+        """Return what the best mechanism reaches, all of them as a table, and what was asked."""
+        best, unit = self.rows[0], "users" if counts_users(self.workload) else "in the units of the queries"
+        name = f"{best.mechanism} ({best.parameters})" if best.parameters else best.mechanism
+        promise = f"epsilon {self.epsilon:g}" + ("" if self.delta is None else f", delta {self.delta:g}")
+        lead = (
+            f"With a trusted curator the best mechanism, {name}, has a standard error of "
+            f"{number_text(best.average_variance**0.5)} {unit}, root mean square over the queries, and of "
+            f"{number_text(best.worst_variance**0.5)} for the least accurate answer, however many users there are."
+        )
+        below = (
+            "variance: of a query's answer in squared counts, the same for all data; the curator is trusted"
+        )
+        asked = (
+            f"asked: {self.name} over domain {self.workload.domain}, {promise}, neighbours {self.neighbours}"
+        )
+        return [lead, "", self.table(), "", below, asked]
 
 
 def compare(
@@ -263,24 +299,31 @@ def compare(
     workload, epsilon = workload_of(workload, domain), privacy.check(epsilon)
     if delta is not None:
         check_delta(delta)
-    if workload.domain_size > LARGEST:
-        raise ValueError(
-            f"the domain has {workload.domain_size} cells; comparisons go to {LARGEST}: merge some"
-        )
-    V, n = workload.gram(), workload.domain_size
-    if neighbours == "replace" and np.abs(centre(V)).max() <= CONSTANT * np.abs(V).max():
-        raise ValueError(
-            "the workload asks for the total alone, which no replacement changes: use add-remove"
-        )
-    task = Task(workload, Setting(workload.domain.sizes, V), epsilon, neighbours)
-    tuned = _tuned(task)
+    task = _task(workload, epsilon, neighbours)
+    V, n, tuned = task.setting.gram, workload.domain_size, _tuned(task)
     others: list[tuple[str, str, Measurement]] = [candidate for _, candidate in tuned.values()]
     others.append(_optimised(task, *min(tuned.values(), key=lambda one: one[0])))
     if delta is not None:
         others.append(("gaussian", "histogram", measure_gaussian(np.eye(n), epsilon, delta, neighbours)))
         others.append(("gaussian", "optimised", optimised_gaussian(V, epsilon, delta, neighbours)))
-    rows = (_row(task, *other) for other in others)
-    return CentralComparison(workload, tuple(sorted(rows, key=lambda row: row.average_variance)))
+    rows = tuple(sorted((_row(task, *other) for other in others), key=lambda row: row.average_variance))
+    return CentralComparison(
+        workload=workload, epsilon=epsilon, neighbours=neighbours, delta=delta, rows=rows
+    )
+
+
+def _task(workload: Workload, epsilon: float, neighbours: Neighbours) -> Task:
+    """Return what is to be compared, refusing what takes too long or asks for nothing."""
+    if workload.domain_size > LARGEST:
+        raise ValueError(
+            f"the domain has {workload.domain_size} cells; comparisons go to {LARGEST}: merge some"
+        )
+    V = workload.gram()
+    if neighbours == "replace" and np.abs(centre(V)).max() <= CONSTANT * np.abs(V).max():
+        raise ValueError(
+            "the workload asks for the total alone, which no replacement changes: use add-remove"
+        )
+    return Task(workload, Setting(workload.domain.sizes, V), epsilon, neighbours)
 
 
 def _tuned(task: Task) -> dict[str, tuple[float, Candidate]]:

@@ -128,7 +128,22 @@ def measure(
         >>> round(histogram.total_variance(np.eye(4)), 9)  # 2 (2/epsilon)^2 a cell
         32.0
     """
-    K = _checked(queries, noise)
+    kind = {"geometric": GeometricMeasurement, "laplace": LaplaceMeasurement}.get(noise)
+    if kind is None:
+        raise ValueError(f"noise is {noise!r}: choose geometric or laplace")
+    return kind(*spending(queries, epsilon, neighbours, shares, whole=noise == "geometric"), neighbours)
+
+
+def spending(
+    queries: ArrayLike,
+    epsilon: float,
+    neighbours: Neighbours,
+    shares: ArrayLike | None = None,
+    *,
+    whole: bool = True,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the queries of a positive share (k x n) and the rates (k,) that spend a budget on them, as `measure`."""
+    K = _checked(queries, whole=whole)
     s = np.ones(len(K)) if shares is None else np.asarray(shares, dtype=float)
     if s.shape != (len(K),) or not np.isfinite(s).all() or (s < 0).any():
         raise ValueError(f"shares are {len(K)} nonnegative numbers, one a query; this has shape {s.shape}")
@@ -136,12 +151,7 @@ def measure(
     spent = _loss(K, s, neighbours) if len(K) else 0.0
     if not spent > 0:
         raise ValueError("no query of a positive share tells neighbours apart: add one that does")
-    rates = s * (privacy.check(epsilon) * SAFE / spent)
-    return (
-        GeometricMeasurement(K, rates, neighbours)
-        if noise == "geometric"
-        else LaplaceMeasurement(K, rates, neighbours)
-    )
+    return K, s * (privacy.check(epsilon) * SAFE / spent)
 
 
 def geometric_variance(rates: np.ndarray) -> np.ndarray:
@@ -155,13 +165,11 @@ def geometric_noise(rates: np.ndarray, source: Source) -> np.ndarray:
     return np.array([_noise(samplers[rate], source) for rate in rates], dtype=np.int64)
 
 
-def _checked(queries: ArrayLike, noise: str) -> np.ndarray:
-    if noise not in ("geometric", "laplace"):
-        raise ValueError(f"noise is {noise!r}: choose geometric or laplace")
+def _checked(queries: ArrayLike, *, whole: bool) -> np.ndarray:
     K = np.asarray(queries)
     if K.ndim != 2 or 0 in K.shape or K.dtype.kind not in "biuf" or not np.isfinite(K).all():
         raise ValueError(f"queries are a finite matrix of queries x user types; this has shape {K.shape}")
-    if noise == "laplace":
+    if not whole:
         return K.astype(float)
     if (K % 1 != 0).any() or np.abs(K).max() >= 2**53:
         raise ValueError("geometric noise needs whole-number queries: multiply and round them first")

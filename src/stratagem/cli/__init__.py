@@ -35,9 +35,9 @@ from stratagem.cli import (
     simulate,
     tune,
 )
+from stratagem.cli.command import GroupedCommand, GroupedCommands, spread
 from stratagem.cli.compilation_cache import keep_compiled_code
 from stratagem.cli.interruption import INTERRUPTED, ended, insisted, interrupted, interruptions
-from stratagem.cli.option import GroupedCommand, GroupedCommands
 from stratagem.cli.output import check_streams, fail, flush, lost, translated, write
 
 
@@ -95,7 +95,7 @@ COMMANDS = (
 )
 """Every command and an example of it; those of one survey use the files that those before it wrote."""
 for _command, _example in COMMANDS:
-    app.command(_example.split()[1], cls=GroupedCommand, epilog=_example)(_command)
+    app.command(_example.split()[1], cls=GroupedCommand, epilog=_example)(spread(_command))
 
 
 RETIRED = {

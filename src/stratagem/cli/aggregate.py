@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO
 
-import typer
+from typer import Argument, Option
 
+from stratagem.cli.command import options
 from stratagem.cli.interruption import note, progress
 from stratagem.cli.option import BUNDLE, FORCE, JSON, check_free
 from stratagem.cli.output import write, write_json
@@ -159,35 +160,60 @@ ANONYMOUS_ADVICE = (
 )
 
 
+@options
+class ReportOptions:
+    """Which reports count, and where the counts are kept."""
+
+    state: Annotated[
+        Path | None,
+        Option(
+            help="Keep what was counted in this .duckdb file: more can be added, and a run that was killed goes on."
+        ),
+    ] = None
+    anonymous: Annotated[
+        str,
+        Option(
+            help="Files of reports without ids: refuse, as nobody could tell a copy of a file, or one that grew and "
+            "was renamed, from new reports; count says that every file counts in full."
+        ),
+    ] = "refuse"
+    first: Annotated[
+        bool,
+        Option(
+            "--first", help="Of reports with one id and several outputs count the first; else none counts."
+        ),
+    ] = False
+
+    def check(self, reports: list[str]) -> None:
+        """Refuse to count nothing."""
+        from stratagem.collection.reports import check_anonymous
+
+        check_anonymous(self.anonymous)
+        if not reports and (self.state is None or not self.state.exists()):
+            raise ValueError(
+                "no reports were given: name files or folders of them, - for the input, or a --state to count"
+            )
+
+    def counted(self, mechanism: Mechanism, reports: list[str]) -> Aggregated:
+        """Count the reports of files, or of the input."""
+        with progress("aggregating"):
+            if "-" in reports:
+                return streamed(mechanism, reports, self.state, first=self.first)
+            return collected(mechanism, reports, self.state, self.anonymous, first=self.first)
+
+
 def aggregate(
+    *,
     file: BUNDLE,
     reports: Annotated[
         list[str] | None,
-        typer.Argument(
+        Argument(
             metavar="REPORTS...",
             help="Files (JSON lines, CSV, Parquet), folders, or - for the input; none counts what --state holds.",
         ),
     ] = None,
-    state: Annotated[
-        Path | None,
-        typer.Option(
-            help="Keep what was counted in this .duckdb file: more can be added, and a run that was killed goes on."
-        ),
-    ] = None,
-    anonymous: Annotated[
-        str,
-        typer.Option(
-            help="Files of reports without ids: refuse, as nobody could tell a copy of a file, or one that grew and "
-            "was renamed, from new reports; count says that every file counts in full."
-        ),
-    ] = "refuse",
-    first: Annotated[
-        bool,
-        typer.Option(
-            "--first", help="Of reports with one id and several outputs count the first; else none counts."
-        ),
-    ] = False,
-    out: Annotated[Path | None, typer.Option("-o", "--out", help="Write the counts there, *.json.")] = None,
+    options: ReportOptions,
+    out: Annotated[Path | None, Option("-o", "--out", help="Write the counts there, *.json.")] = None,
     force: FORCE = False,
     json: JSON = False,
 ) -> None:
@@ -198,26 +224,25 @@ def aggregate(
     the exit status is 1, as it is where nothing that was received is a report. Reports of another mechanism are
     named by its identifier; where there are no others, nothing is written.
     """
-    from stratagem.collection.reports import check_anonymous
-    from stratagem.collection.tally import tally_data
-    from stratagem.io.target import check_target, written_atomically
+    from stratagem.io.target import check_target
     from stratagem.mechanism.mechanism import load_mechanism
 
-    check_anonymous(anonymous)
-    reports = reports or []
-    if not reports and (state is None or not state.exists()):
-        raise ValueError(
-            "no reports were given: name files or folders of them, - for the input, or a --state to count"
-        )
+    options.check(reports or [])
     target = None if out is None else check_target(out, (".json",))
     mechanism = load_mechanism(file)
-    check_free(out, force=force or (state is not None and _earlier(out, mechanism)))
-    with progress("aggregating"):
-        if "-" in reports:
-            found = streamed(mechanism, reports, state, first=first)
-        else:
-            found = collected(mechanism, reports, state, anonymous, first=first)
+    check_free(out, force=force or (options.state is not None and _earlier(out, mechanism)))
+    found = options.counted(mechanism, reports or [])
     _check_origin(mechanism, file, found.tally, found.foreign)
+    _write(found, mechanism, target, json=json)
+    if found.left_out or 0 < found.tally.received == sum(found.tally.rejected.values()):
+        raise SystemExit(LEFT_OUT)
+
+
+def _write(found: Aggregated, mechanism: Mechanism, target: Path | None, *, json: bool) -> None:
+    """Write the counts to a file or to standard output, and say what became of the reports."""
+    from stratagem.collection.tally import tally_data
+    from stratagem.io.target import written_atomically
+
     data = tally_data(found.tally, mechanism.identifier)
     if target is not None:
         with written_atomically(target) as opened:
@@ -227,8 +252,6 @@ def aggregate(
     (note if json or target is None else write)(summary(found))
     for line in found.lines:
         note(line)
-    if found.left_out or 0 < found.tally.received == sum(found.tally.rejected.values()):
-        raise SystemExit(LEFT_OUT)
 
 
 def _earlier(out: Path | None, mechanism: Mechanism) -> bool:

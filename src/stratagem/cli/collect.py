@@ -7,104 +7,116 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
+from stratagem.cli.command import options
 from stratagem.cli.interruption import note, stopping
 from stratagem.cli.option import BUNDLE
-from stratagem.cli.output import Command, flush, write, write_command, write_facts
+from stratagem.cli.output import facts_lines, flush, write, write_lines
 
 if TYPE_CHECKING:
     from stratagem.domain import Domain
+    from stratagem.serve.server import Server
 
 ORIGIN = re.compile(r"\*|https?://[^/\s?#@]+", re.ASCII)
 HERE = ("127.0.0.1", "::1", "localhost")
 """Hosts that nobody reaches from another machine."""
 
 
-def to_ask(file: Path, domain: Domain) -> Command:
+def to_ask(file: Path, domain: Domain) -> str:
     """Return the command that asks the question which the domain states, or one for people to fill in."""
     stated = [one.question for one in domain.attributes if one.question]
     question = stated[0] if len(stated) == 1 else "YOUR QUESTION?"
-    return Command(f"stratagem collect {shlex.quote(str(file))} --question {shlex.quote(question)}")
+    return f"stratagem collect {shlex.quote(str(file))} --question {shlex.quote(question)}"
+
+
+@options
+class ServerOptions:
+    """Where the server listens, and whom it hears."""
+
+    host: Annotated[str, Option(help="Listen at this address; 0.0.0.0 for all of the machine's.")] = (
+        "127.0.0.1"
+    )
+    port: Annotated[int, Option(min=0, max=65535, help="Listen there; 0 for any that is free.")] = 8000
+    cors: Annotated[
+        list[str] | None,
+        Option(
+            metavar="ORIGIN",
+            help="Take reports from pages of this origin too, like https://example.org. Repeatable.",
+        ),
+    ] = None
+    rate: Annotated[int, Option(min=1, help="Reports a second that are taken from all people together.")] = (
+        5000
+    )
+    access_log: Annotated[
+        bool,
+        Option("--access-log", help="Write every request to standard error, with the sender's address."),
+    ] = False
+
+    def check(self) -> None:
+        """Refuse to go on without the packages that serve, or for what is no origin, before the work."""
+        try:
+            import starlette  # noqa: F401
+            import uvicorn  # noqa: F401
+        except ImportError:
+            raise ValueError(
+                "collecting needs the packages starlette and uvicorn: install them with pip install 'stratagem[serve]'"
+            ) from None
+        for origin in self.cors or ():
+            if not ORIGIN.fullmatch(origin):
+                raise ValueError(
+                    f"--cors {origin} is no origin: give one like https://example.org, without a path"
+                )
 
 
 def collect(
+    *,
     file: BUNDLE,
     state: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             help="The .duckdb file that keeps the reports, as of `stratagem aggregate`; FILE.reports.duckdb if none "
             "is given."
         ),
     ] = None,
-    question: Annotated[str, typer.Option(help="The question that the form asks.")] = "",
-    users: Annotated[int | None, typer.Option(min=1, help="People who were asked, for the results.")] = None,
-    host: Annotated[
-        str, typer.Option(help="Listen at this address; 0.0.0.0 for all of the machine's.")
-    ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Listen there; 0 for any that is free.")] = 8000,
-    cors: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="ORIGIN",
-            help="Take reports from pages of this origin too, like https://example.org. Repeatable.",
-        ),
-    ] = None,
-    rate: Annotated[
-        int, typer.Option(min=1, help="Reports a second that are taken from all people together.")
-    ] = 5000,
-    access_log: Annotated[
-        bool,
-        typer.Option(
-            "--access-log", help="Write every request to standard error, with the sender's address."
-        ),
-    ] = False,
+    question: Annotated[str, Option(help="The question that the form asks.")] = "",
+    users: Annotated[int | None, Option(min=1, help="People who were asked, for the results.")] = None,
+    listen: ServerOptions,
 ) -> None:
     """Serve the form, keep the reports that come back, and show what they say so far.
 
     The results are at /results, for who has the token that is printed here. A report that was acknowledged is in the
     file, whatever happens next. Nothing is stored of who sent it or when. Ctrl-C ends the server.
     """
+    listen.check()
     from stratagem.mechanism.mechanism import SUFFIX, load_mechanism
     from stratagem.report.wording import counted
-    from stratagem.serve.server import Server, check_serving, listening
+    from stratagem.serve.server import Server, listening
 
-    check_serving()
-    for origin in cors or ():
-        if not ORIGIN.fullmatch(origin):
-            raise ValueError(
-                f"--cors {origin} is no origin: give one like https://example.org, without a path"
-            )
     mechanism = load_mechanism(file)
     state = state or file.with_name(f"{file.name.removesuffix(SUFFIX)}.reports.duckdb")
-    with listening(host, port) as listener:
-        server = Server(
-            mechanism,
-            state,
-            listener,
-            question=question,
-            users=users,
-            origins=cors or (),
-            rate=rate,
-            access_log=access_log,
-        )
-        port = listener.getsockname()[1]
-        place = f"http://{f'[{host}]' if ':' in host else host}:{port}"
-        write_facts(
-            {
-                "form": f"{place}/",
-                "results": f"{place}/results",
-                "token": f"{server.token} (the password of the results; type any user name)",
-                "file": state,
-                "so far": counted(server.before, "report"),
-            }
-        )
-        write("Ctrl-C ends the server.")
-        flush()
-        if host not in HERE:
-            note(
-                "reports and the token travel unencrypted to this port: let a server with TLS stand before it"
-            )
+    options = {"question": question, "users": users, "origins": listen.cors or (), "rate": listen.rate}
+    with listening(listen.host, listen.port) as listener:
+        server = Server(mechanism, state, listener, access_log=listen.access_log, **options)
+        _announce(server, state, listen.host, listener.getsockname()[1])
         stored = server.run(stopping)
     write(f"{counted(stored, 'report')} stored in {state}")
-    write_command(f"stratagem estimate {shlex.quote(str(file))} {shlex.quote(str(state))}", "next: ")
+    write_lines([f"next: stratagem estimate {shlex.quote(str(file))} {shlex.quote(str(state))}"])
+
+
+def _announce(server: Server, state: Path, host: str, port: int) -> None:
+    """Say where the form and the results are, and what their token is."""
+    from stratagem.report.wording import counted
+
+    place = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    facts = {
+        "form": f"{place}/",
+        "results": f"{place}/results",
+        "token": f"{server.token} (the password of the results; type any user name)",
+        "file": state,
+        "so far": counted(server.before, "report"),
+    }
+    write_lines([*facts_lines(facts), "Ctrl-C ends the server."])
+    flush()
+    if host not in HERE:
+        note("reports and the token travel unencrypted to this port: let a server with TLS stand before it")

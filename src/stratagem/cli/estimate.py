@@ -3,222 +3,217 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
+from stratagem.cli.command import options
 from stratagem.cli.interruption import progress
-from stratagem.cli.option import (
-    BUNDLE,
-    COUNTS,
-    FORCE,
-    JSON,
-    ORDER,
-    PLOT,
-    WIDTH,
-    about_numbers,
-    check_free,
-    check_plot,
-    read_workload,
-)
-from stratagem.cli.output import write, write_files, write_json, write_table
+from stratagem.cli.option import BUNDLE, COUNTS, FORCE, JSON, PLOT, QueryOptions, check_free, check_plot
+from stratagem.cli.output import write_files, write_result
 from stratagem.io.numeral import parse_number
-from stratagem.io.screen import visible
 
 if TYPE_CHECKING:
     from stratagem.collection.tally import Tally
-    from stratagem.estimation.answer import Answer, Quantile
+    from stratagem.estimation.answer import Quantile
     from stratagem.estimation.estimate import Estimate
-    from stratagem.estimation.share import Share
     from stratagem.estimation.synthetic import SyntheticPeople
     from stratagem.mechanism.mechanism import Mechanism
+    from stratagem.report.estimated import Estimated
     from stratagem.workloads import Workload
+
+
+@options
+class EarlierOptions:
+    """The first of two rounds."""
+
+    first: Annotated[
+        tuple[Path, Path] | None,
+        Option(
+            metavar="FIRST COUNTS",
+            help="Mechanism and counts of the first of two rounds, for queries about its bins or with --pooled (see "
+            "`stratagem rounds`).",
+        ),
+    ] = None
+    pooled: Annotated[
+        bool,
+        Option(
+            "--pooled", help="With --first: answer from both rounds, biased where the first chose the bins."
+        ),
+    ] = False
+
+
+@options
+class OtherOptions:
+    """Other queries than those of the mechanism."""
+
+    workload: Annotated[
+        str | None, Option(help="Ask these queries instead: a name of `stratagem list`, or a file.")
+    ] = None
+    queries: QueryOptions
+
+    def read(self, mechanism: Mechanism) -> Workload | None:
+        """Return other queries over a mechanism's domain; numbers are the middles of its bins, and other is none."""
+        if self.workload is None:
+            return None
+        asked = self.queries.read(self.workload, mechanism.domain)
+        return self.queries.about_numbers(self.workload, asked, gaps=True)
+
+    def check(self, synthetic: Path | None) -> None:
+        """Refuse options of a workload without one; the order is that of the tables of synthetic people as well."""
+        unused = [("order", self.queries.order if synthetic is None else None), ("width", self.queries.width)]
+        for name in (name for name, value in unused if value is not None and self.workload is None):
+            raise ValueError(
+                f"--{name} was given without --workload, so that the mechanism answers its own queries: name a "
+                f"workload that has it, for example --workload {'marginals' if name == 'order' else 'all-range'}"
+            )
+
+
+@options
+class MethodOptions:
+    """How answers are estimated."""
+
+    method: Annotated[str, Option(help="A post-processing of `stratagem list`, or recommended.")] = "unbiased"
+    confidence: Annotated[float, Option(help="Confidence of the intervals.")] = 0.95
+    simultaneous: Annotated[bool, Option("--simultaneous", help="Let all intervals hold together.")] = False
+
+
+@options
+class AnswerOptions:
+    """What is said of the answers, and the files that are written."""
+
+    quantile: Annotated[list[str] | None, Option(help="A share, 0.5 for the median; or ATTRIBUTE=SHARE.")] = (
+        None
+    )
+    of_all: Annotated[
+        bool, Option("--of-all", help="Quantiles and shares of all people, not of those who answered.")
+    ] = False
+    rounds: Annotated[
+        int,
+        Option(help="Reports of every person that the counts hold, made with a memo; their mean is used."),
+    ] = 1
+    top: Annotated[int | None, Option(min=1, help="Only the largest answers.")] = None
+    marginal: Annotated[str | None, Option(help="a,b: the table of these attributes instead.")] = None
+    synthetic: Annotated[
+        Path | None,
+        Option(
+            metavar="PEOPLE",
+            help="Write as many people who do not exist, with nearly the same tables of --order attributes (2), to a "
+            ".csv or .parquet file.",
+        ),
+    ] = None
+    queries: Annotated[int, Option(min=1, help="Answers to show, evenly spread.")] = 10
+    out: Annotated[
+        Path | None,
+        Option("-o", "--out", help="Write all answers, 2^21 at most, to a .csv, .parquet or .json file."),
+    ] = None
+    plot: PLOT = None
+    summary: Annotated[
+        Path | None,
+        Option(
+            help="Write a page on the results, an .html file: tables, pictures, and whether they can be used."
+        ),
+    ] = None
+    question: Annotated[str, Option(help="The question that people were asked, for --summary.")] = ""
+
+    def check(self, *, force: bool) -> None:
+        """Refuse files that could not be written or exist, and people without mbi, before the work."""
+        from stratagem.estimation import synthetic as people
+        from stratagem.estimation.answer import SUFFIXES
+
+        check_plot(self.plot, force=force)
+        check_free(self.out, SUFFIXES, force=force)
+        check_free(self.synthetic, people.SUFFIXES, force=force)
+        if self.synthetic is not None:
+            people.check_mbi()
+        if self.summary is not None:
+            from stratagem.report.page import check_page
+
+            check_page(self.summary)
+            check_free(self.summary, force=force)
+
+    def told(self, found: Estimate, mechanism: Mechanism, name: str, *, single: bool) -> Estimated:
+        """Return what is said of an estimate."""
+        from stratagem.report.estimated import Estimated
+
+        if self.marginal is not None:
+            found = found.marginal(*(name.strip() for name in self.marginal.split(",")))
+        quantiles = {text: _quantile(found, text, of_all=self.of_all) for text in self.quantile or []}
+        chosen = None
+        if self.top:
+            found, chosen = found.together(), found.largest(min(self.top, found.workload.queries))
+        return Estimated(
+            mechanism=mechanism,
+            estimate=found,
+            name=name,
+            rounds=self.rounds,
+            single=single,
+            chosen=chosen,
+            many=self.queries,
+            of_all=self.of_all,
+            quantiles=quantiles,
+        )
+
+    def write(self, told: Estimated) -> None:
+        """Write the picture, the answers and the page that are asked for."""
+        if self.plot is not None:
+            told.estimate.plot(self.plot)
+        if self.out is not None:
+            told.estimate.save(self.out, told.chosen, overwrite=True)
+        if self.summary is not None:
+            from stratagem.report.results import write_results
+
+            words = {text: "median" if text == "0.5" else f"quantile {text}" for text in told.quantiles}
+            quantiles = {words[text]: str(one) for text, one in told.quantiles.items()}
+            about = {"name": told.name, "question": self.question, "rounds": self.rounds}
+            write_results(self.summary, told.estimate, told.epsilon, quantiles=quantiles, **about)
 
 
 def estimate(
     file: BUNDLE,
     counts: COUNTS,
-    first: Annotated[
-        tuple[Path, Path] | None,
-        typer.Option(
-            metavar="FIRST COUNTS",
-            help="Mechanism and counts of the first of two rounds, for queries about its bins or with --pooled (see "
-            "`stratagem rounds`).",
-        ),
-    ] = None,
-    pooled: Annotated[
-        bool,
-        typer.Option(
-            "--pooled", help="With --first: answer from both rounds, biased where the first chose the bins."
-        ),
-    ] = False,
-    workload: Annotated[
-        str | None, typer.Option(help="Ask these queries instead: a name of `stratagem list`, or a file.")
-    ] = None,
-    order: ORDER = None,
-    width: WIDTH = None,
-    method: Annotated[
-        str, typer.Option(help="A post-processing of `stratagem list`, or recommended.")
-    ] = "unbiased",
-    confidence: Annotated[float, typer.Option(help="Confidence of the intervals.")] = 0.95,
-    simultaneous: Annotated[
-        bool, typer.Option("--simultaneous", help="Let all intervals hold together.")
-    ] = False,
-    quantile: Annotated[
-        list[str] | None,
-        typer.Option(help="A share, 0.5 for the median; or ATTRIBUTE=SHARE."),
-    ] = None,
-    of_all: Annotated[
-        bool,
-        typer.Option("--of-all", help="Quantiles and shares of all people, not of those who answered."),
-    ] = False,
-    rounds: Annotated[
-        int,
-        typer.Option(
-            help="Reports of every person that the counts hold, made with a memo; their mean is used."
-        ),
-    ] = 1,
-    top: Annotated[int | None, typer.Option(min=1, help="Only the largest answers.")] = None,
-    marginal: Annotated[str | None, typer.Option(help="a,b: the table of these attributes instead.")] = None,
-    synthetic: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="PEOPLE",
-            help="Write as many people who do not exist, with nearly the same tables of --order attributes (2), to a "
-            ".csv or .parquet file.",
-        ),
-    ] = None,
-    queries: Annotated[int, typer.Option(min=1, help="Answers to show, evenly spread.")] = 10,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "-o", "--out", help="Write all answers, 2^21 at most, to a .csv, .parquet or .json file."
-        ),
-    ] = None,
-    plot: PLOT = None,
-    summary: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write a page on the results, an .html file: tables, pictures, and whether they can be used."
-        ),
-    ] = None,
-    question: Annotated[str, typer.Option(help="The question that people were asked, for --summary.")] = "",
+    earlier: EarlierOptions,
+    others: OtherOptions,
+    how: MethodOptions,
+    wanted: AnswerOptions,
     force: FORCE = False,
     json: JSON = False,
 ) -> None:
     """Estimate the answers of a mechanism's queries, or of others, from counts of its reports."""
-    from stratagem.estimation.estimate import LISTED
-    from stratagem.math.number import spread
     from stratagem.mechanism.mechanism import load_mechanism
-    from stratagem.mechanism.usable import estimate_usability
-    from stratagem.report.wording import counted
 
-    _check_files(out, plot, synthetic, summary, force=force)
-    _check_queries(workload, order, width, synthetic)
+    wanted.check(force=force)
+    others.check(wanted.synthetic)
     mechanism = load_mechanism(file)
     tally = read_counts(mechanism, counts)
-    asked = None if workload is None else _asked(mechanism, workload, order, width)
-    options = {"method": method, "confidence": confidence, "simultaneous": simultaneous}
-    if pooled and first is None:
+    asked = others.read(mechanism)
+    if earlier.pooled and earlier.first is None:
         raise ValueError("--pooled was given without a first round: name it with --first FIRST COUNTS")
-    if first is None:
-        found = mechanism.estimate(tally.counts, asked, rounds=rounds, **options)
-    elif rounds != 1:
+    if earlier.first is None:
+        found = mechanism.estimate(tally.counts, asked, rounds=wanted.rounds, **asdict(how))
+    elif wanted.rounds != 1:
         raise ValueError(
             "--rounds was given with --first, whose people report once: leave one of the two out"
         )
     else:
         from stratagem.study.two_rounds import combine
 
-        if counts == str(first[1]) == "-":
+        if counts == str(earlier.first[1]) == "-":
             raise ValueError("both counts are to come from the input: name a file for one of them")
-        before = load_mechanism(first[0])
-        earlier = read_counts(before, str(first[1]))
-        found = combine(before, earlier.counts, mechanism, tally.counts, asked, pooled=pooled, **options)
-    if marginal is not None:
-        found = found.marginal(*(name.strip() for name in marginal.split(",")))
-    quantiles = {text: _quantile(found, text, of_all=of_all) for text in quantile or []}
-    name, chosen = workload or mechanism.name, None
-    if top:
-        found, chosen = found.together(), found.largest(min(top, found.workload.queries))
-    if plot is not None:
-        found.plot(plot)
-    if out is not None:
-        found.save(out, chosen, overwrite=True)
-    if summary is not None:
-        from stratagem.report.results import write_results
-
-        named = {
-            "median" if text == "0.5" else f"quantile {text}": str(one) for text, one in quantiles.items()
-        }
-        about = {"name": name, "question": question, "rounds": rounds, "quantiles": named}
-        write_results(summary, found, _epsilon(mechanism, rounds), **about)
-    single = rounds == 1 and first is None
-    verdict = estimate_usability(found, float(mechanism.epsilon) if single else None)
-    people = None if synthetic is None else _synthetic(found, order, synthetic)
-    shown = chosen or spread(found.workload.queries, queries)
-    if json:
-        more = {} if people is None else {"synthetic": people.data()}
-        about = {"epsilon": _epsilon(mechanism, rounds), "rounds": rounds}
-        more |= verdict.data() | {
-            "shares": [one.data() for one in _shares(found, chosen, of_all=of_all) or ()]
-        }
-        some = shown if found.workload.queries > LISTED else chosen
-        write_json(_data(mechanism, name, found, found.table(some), quantiles) | about | more)
-        return
-    who = counted(found.users, "report")
-    if rounds > 1:
-        who = f"{found.users:,} people with {rounds:,} reports each"
-    about = f"epsilon {_epsilon(mechanism, rounds):g}, {who}"
-    if not verdict.usable:
-        write(str(verdict))
-    _describe(mechanism, name, found, shown, about, verdict.error)
-    _describe_shares(found, _shares(found, shown, of_all=of_all))
-    if rounds > 1:
-        write("These are means: they are right for people whose values stayed the same in all rounds.")
-    for text, value in quantiles.items():
-        write(f"quantile {text}: {value}")
-    if people is not None:
-        write(f"\n{people}")
-    write_files(drawn=plot, written=out, saved=synthetic, shown=summary)
-
-
-def _check_files(
-    out: Path | None, plot: Path | None, synthetic: Path | None, summary: Path | None, *, force: bool
-) -> None:
-    """Refuse files that could not be written or exist, and people without mbi, before the work."""
-    from stratagem.estimation import synthetic as people
-    from stratagem.estimation.answer import SUFFIXES
-
-    check_plot(plot, force=force)
-    check_free(out, SUFFIXES, force=force)
-    check_free(synthetic, people.SUFFIXES, force=force)
-    if synthetic is not None:
-        people.check_mbi()
-    if summary is not None:
-        from stratagem.report.page import check_page
-
-        check_page(summary)
-        check_free(summary, force=force)
-
-
-def _check_queries(
-    workload: str | None, order: int | None, width: int | None, synthetic: Path | None
-) -> None:
-    """Refuse options of a workload without one; the order is that of the tables of synthetic people as well."""
-    unused = [("order", order if synthetic is None else None), ("width", width)]
-    for name in (name for name, value in unused if value is not None and workload is None):
-        raise ValueError(
-            f"--{name} was given without --workload, so that the mechanism answers its own queries: name a workload "
-            f"that has it, for example --workload {'marginals' if name == 'order' else 'all-range'}"
-        )
-
-
-def _asked(mechanism: Mechanism, workload: str, order: int | None, width: int | None) -> Workload:
-    """Return other queries over a mechanism's domain; numbers are the middles of its bins, and other is none."""
-    return about_numbers(workload, read_workload(workload, mechanism.domain, order, width), order, gaps=True)
+        before = load_mechanism(earlier.first[0])
+        first = read_counts(before, str(earlier.first[1]))
+        rounds = before, first.counts, mechanism, tally.counts
+        found = combine(*rounds, asked, pooled=earlier.pooled, **asdict(how))
+    single = wanted.rounds == 1 and earlier.first is None
+    told = wanted.told(found, mechanism, others.workload or mechanism.name, single=single)
+    wanted.write(told)
+    if wanted.synthetic is not None:
+        told = replace(told, people=_synthetic(told.estimate, others.queries.order, wanted.synthetic))
+    write_result(told, json=json)
+    if not json:
+        write_files(drawn=wanted.plot, written=wanted.out, saved=wanted.synthetic, shown=wanted.summary)
 
 
 def _synthetic(found: Estimate, order: int | None, path: Path) -> SyntheticPeople:
@@ -230,42 +225,6 @@ def _synthetic(found: Estimate, order: int | None, path: Path) -> SyntheticPeopl
         people = synthetic_people(release(found, order or min(2, len(found.workload.domain.sizes))))
         people.save(path, overwrite=True)
     return people
-
-
-def _epsilon(mechanism: Mechanism, rounds: int) -> float:
-    """Return the epsilon of all reports of one person: the permanent one for several."""
-    return float(mechanism.epsilon if rounds == 1 or mechanism.memo is None else mechanism.memo.permanent)
-
-
-def _describe(
-    mechanism: Mechanism, name: str, found: Estimate, chosen: Sequence[int], about: str, error: float
-) -> None:
-    """Write how far answers are typically off, a share of the people, some of them as a table, and what they mean."""
-    from stratagem.io.table import Table
-    from stratagem.math.number import number_text
-    from stratagem.workloads.explicit import counts_users
-
-    answers, counts = found.table(chosen), counts_users(found.workload)
-    if counts:
-        size = f"{number_text(error * found.users)} people, {100 * error:.3g} % of all"
-        write(f"Answers are typically off by {size} (estimated standard error).")
-    write(f"{visible(name)} over domain {mechanism.domain}, {about}\n")
-    heading = f"{100 * found.confidence:g} % from"
-    headings = ("query", "answer", *(["share"] if counts else []), "standard error", heading, "to")
-    write_table(Table(headings, [_row(answer, found.users if counts else None) for answer in answers]))
-    write(f"\n{len(chosen)} of {found.workload.queries:,} answers shown; {found.intervals};\n{found.bias}")
-    if advice := _advice(found):
-        write(advice)
-
-
-def _advice(found: Estimate) -> str:
-    """Say what is impossible, and name the post-processing that mends it, or that helps where none was chosen."""
-    fact, method = found.impossible.fact, found.impossible.method
-    if fact:
-        return f"{fact}: `--method {method}` mends them" if method else fact
-    if method and found.unbiased:
-        return f"`--method {method}` gives answers that fit together, usually with smaller errors"
-    return ""
 
 
 def read_counts(mechanism: Mechanism, counts: str) -> Tally:
@@ -280,40 +239,6 @@ def read_counts(mechanism: Mechanism, counts: str) -> Tally:
     return read_tally(counts, mechanism.form)
 
 
-def _shares(found: Estimate, chosen: Sequence[int] | None, *, of_all: bool) -> list[Share] | None:
-    """Return the shares of those who answered, where some did not and their queries can be written out."""
-    from stratagem.estimation.share import WRITTEN_OUT, shares
-
-    gaps = any(one.values.outside for one in found.naming.attributes)
-    small = found.workload.queries * found.workload.domain_size <= WRITTEN_OUT
-    return shares(found, chosen, of_all=of_all) if gaps and small else None
-
-
-def _describe_shares(found: Estimate, shares: list[Share] | None) -> None:
-    """Write the shares of people, those of the same people in one table; None where there are no gaps.
-
-    Queries that count nobody have averages instead.
-    """
-    from stratagem.io.table import Table
-    from stratagem.math.number import number_text
-    from stratagem.workloads.explicit import counts_users
-
-    if shares is None:
-        return
-    if not shares:
-        write("\nshares: none, as these queries count no answer or other, or too few gave another answer")
-    counts = counts_users(found.workload)
-    for who in dict.fromkeys(one.words for one in shares):
-        same = [one for one in shares if one.words == who]
-        zeros = "" if counts or same[0].answered else ", where no answer and other count 0"
-        write(f"\n{'shares' if counts else 'averages'} {who}{zeros}:\n")
-        rows = [
-            (one.label, *(f"{100 * end:.1f} %" if counts else number_text(end) for end in one[2:5]))
-            for one in same
-        ]
-        write_table(Table(("query", "share" if counts else "average", "from", "to"), rows))
-
-
 def _quantile(found: Estimate, text: str, *, of_all: bool) -> Quantile:
     """Return the quantile that SHARE or ATTRIBUTE=SHARE asks for."""
     attribute, separator, share = text.rpartition("=")
@@ -322,25 +247,3 @@ def _quantile(found: Estimate, text: str, *, of_all: bool) -> Quantile:
     except ValueError:
         raise ValueError(f"--quantile {text} is no share: write 0.5, or ATTRIBUTE=0.5") from None
     return found.quantile(number, attribute if separator else None, of_all=of_all)
-
-
-def _row(answer: Answer, users: int | None) -> tuple[str, ...]:
-    """Return an answer as texts; of so many `users` with its share of them."""
-    value, *others = (f"{number:,.1f}" for number in answer[2:])
-    share = () if users is None else (f"{100 * answer.answer / users:.1f} %",)
-    return (answer.label, value, *share, *others)
-
-
-def _data(
-    mechanism: Mechanism, name: str, found: Estimate, answers: list[Answer], quantiles: dict[str, Quantile]
-) -> dict:
-    from stratagem.estimation.answer import answers_data
-
-    head = {
-        "workload": name,
-        "domain": str(mechanism.domain),
-        "epsilon": float(mechanism.epsilon),
-        "mechanism": mechanism.identifier,
-    }
-    tail = {"quantiles": {text: value.data() for text, value in quantiles.items()}}
-    return head | answers_data(answers, found.details, found.naming) | tail

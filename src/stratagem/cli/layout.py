@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stratagem.cli.option import about_numbers, read_workload
+from stratagem.cli.option import QueryOptions, ValueOptions
 
 if TYPE_CHECKING:
     from stratagem.domain import Bins, Domain, Labels
@@ -31,10 +31,10 @@ class Layout:
 
     def options(self) -> list[str]:
         """Return the options that state what was found, an option and its value each."""
-        from stratagem.domain import Bins, Labels
+        from stratagem.domain import Labels
 
         values = {one.name: one.values for one in self.domain.attributes}
-        kinds = {name: "edges" if isinstance(values[name], Bins) else "labels" for name in self.found}
+        kinds = {name: next(iter(values[name].entry())) for name in self.found}  # edges or labels
         mapped = [one.spellings for one in values.values() if isinstance(one, Labels)]
         return [
             *(f"--{kind}={name}={values[name]}" for name, kind in kinds.items()),
@@ -57,11 +57,8 @@ def policy_options(policy: Policy) -> list[str]:
 def read_described(
     workload: str,
     domain: str | None,
-    order: int | None,
-    width: int | None,
-    edges: list[str] | None,
-    labels: list[str] | None,
-    unit: list[str] | None,
+    queries: QueryOptions,
+    values: ValueOptions,
     found: Layout | None = None,
 ) -> Workload:
     """Return the workload that the command line names, over what its values are; edges or labels may give its domain.
@@ -72,19 +69,17 @@ def read_described(
     from stratagem.workloads.serial import over
 
     if found is None and domain is None and leaves_domain(workload):
-        found = derive(edges, labels, None, None, unit)
-    asked = read_workload(workload, found.domain if found else domain, order, width)
+        found = derive(values)
+    asked = queries.read(workload, found.domain if found else domain)
     if found is None:
-        asked = over(asked, read_values(asked.domain, edges, labels, unit).attributes)
-    return about_numbers(workload, asked, order)
+        asked = over(asked, read_values(asked.domain, values).attributes)
+    return queries.about_numbers(workload, asked)
 
 
 def derive(
-    edges: list[str] | None,
-    labels: list[str] | None,
-    data: Path | None,
-    columns: list[str] | None,
-    units: list[str] | None = None,
+    values: ValueOptions,
+    data: Path | None = None,
+    columns: list[str] | None = None,
     policy: Policy | None = None,
 ) -> Layout | None:
     """Return the layout that the options describe, None if they name no attribute.
@@ -103,27 +98,26 @@ def derive(
 
     sources = _assigned((), named_columns(columns), "--column")
     if not sources:
-        edges, labels = ([_named(text) for text in given or []] for given in (edges, labels))
-    values, by_unit = _stated(tuple(sources), edges, labels, units)
+        edges, labels = ([_named(text) for text in given or []] for given in (values.edges, values.labels))
+        values = replace(values, edges=edges, labels=labels)
+    stated, units = _stated(tuple(sources), values)
     found: dict[str, tuple[str, ...]] = {}
     for name, column in sources.items():
-        if name not in values and data is not None:
+        if name not in stated and data is not None:
             counts = distinct(data, column, policy or STRICT)
             proposal = found_values(counts, column, policy or STRICT, stated_order(data, column))
-            values[name] = proposal.values
+            stated[name] = proposal.values
             coded = placeholders(counts) if proposal.ordered else {}
             found[name] = (
                 *sentences(name, proposal, *proposal.count(counts)),
                 *cautions(name, proposal, coded),
             )
-    names = tuple(sources) or tuple(values)
-    attributes = (Attribute(name, values[name], unit=by_unit.get(name, "")) for name in names)
+    names = tuple(sources) or tuple(stated)
+    attributes = (Attribute(name, stated[name], unit=units.get(name, "")) for name in names)
     return Layout(Domain(*attributes), found, policy) if names else None
 
 
-def read_values(
-    domain: Domain, edges: list[str] | None, labels: list[str] | None, units: list[str] | None = None
-) -> Domain:
+def read_values(domain: Domain, values: ValueOptions) -> Domain:
     """Return the domain with the values and units that the options give.
 
     Raises:
@@ -131,27 +125,26 @@ def read_values(
     """
     from stratagem.domain import Domain
 
-    stated, by_unit = _stated(domain.names, edges, labels, units)
-    values = (stated.get(one.name, one.values).fit(one.size) for one in domain.attributes)
-    pairs = zip(domain.attributes, values, strict=True)
-    return Domain(*(replace(one, values=new, unit=by_unit.get(one.name, one.unit)) for one, new in pairs))
+    stated, units = _stated(domain.names, values)
+    fitting = (stated.get(one.name, one.values).fit(one.size) for one in domain.attributes)
+    pairs = zip(domain.attributes, fitting, strict=True)
+    return Domain(*(replace(one, values=new, unit=units.get(one.name, one.unit)) for one, new in pairs))
 
 
-def _stated(
-    names: tuple[str, ...], edges: list[str] | None, labels: list[str] | None, units: list[str] | None
-) -> tuple[dict[str, Bins | Labels], dict[str, str]]:
+def _stated(names: tuple[str, ...], values: ValueOptions) -> tuple[dict[str, Bins | Labels], dict[str, str]]:
     """Return the values and the units that the options give by attribute; without names all are welcome."""
     from stratagem.domain import Bins, Labels
     from stratagem.domain.attribute import unit_text
 
-    by_edges, by_labels = _assigned(names, edges or [], "--edges"), _assigned(names, labels or [], "--labels")
+    by_edges = _assigned(names, values.edges or [], "--edges")
+    by_labels = _assigned(names, values.labels or [], "--labels")
     if both := [name for name in by_edges if name in by_labels]:
         raise ValueError(
             f"attribute {both[0]!r} was given both --edges and --labels: keep the one that fits its column"
         )
     found: dict[str, Bins | Labels] = {name: Bins.parse(text) for name, text in by_edges.items()}
     found |= {name: Labels.parse(text) for name, text in by_labels.items()}
-    by_unit = _assigned(names or tuple(found), units or [], "--unit")
+    by_unit = _assigned(names or tuple(found), values.unit or [], "--unit")
     return found, {name: unit_text(name, unit) for name, unit in by_unit.items()}
 
 
@@ -163,29 +156,6 @@ def check_values_kept(out: Path | None, domain: Domain) -> None:
         raise ValueError(
             f"--edges, --labels or --unit were given, but only *{SUFFIX} holds them: name one with -o"
         )
-
-
-def read_policy(
-    data: Path | None,
-    invalid: str,
-    missing: list[str] | None,
-    clip: bool,
-    decimal: str | None,
-    mapped: list[str] | None,
-    as_is: bool = False,
-) -> Policy:
-    """Return what becomes of values outside the domain."""
-    from stratagem.domain.policy import STRICT, Policy
-    from stratagem.domain.text import read_map
-
-    texts = {"missing": tuple(missing or ()), "mapping": read_map(mapped or ())}
-    policy = Policy(invalid=invalid, clip=clip, decimal=decimal, as_is=as_is, **texts)
-    if data is None and policy != STRICT:
-        raise ValueError(
-            "--invalid, --missing, --map, --as-is, --decimal and --clip say how a file is read, but none was given: "
-            "add --data and --column"
-        )
-    return policy
 
 
 def invalid_advice(error: InvalidValuesError) -> str:

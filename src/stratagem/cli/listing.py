@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from stratagem.cli.option import JSON
 from stratagem.cli.output import put, write, write_json, write_table
@@ -14,12 +14,12 @@ from stratagem.cli.output import put, write, write_json, write_table
 def listing(
     kind: Annotated[
         str | None,
-        typer.Argument(
+        Argument(
             metavar="[KIND]", help="Details of workloads, solvers, mechanisms, post-processings or bounds."
         ),
     ] = None,
     bibtex: Annotated[
-        bool, typer.Option("--bibtex", help="Write the literature behind them as BibTeX entries.")
+        bool, Option("--bibtex", help="Write the literature behind them as BibTeX entries.")
     ] = False,
     json: JSON = False,
 ) -> None:

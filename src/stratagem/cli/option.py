@@ -1,71 +1,46 @@
-"""Arguments and options that several commands share, and the workload that they name."""
+"""Arguments and options that several commands share, in typed groups, and what each group means."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-import typer.core
+from typer import Argument, Option
 
-from stratagem.io.numeral import parse_number
-from stratagem.math.deadline import granted, within
+from stratagem.cli.command import LONGEST, options
+from stratagem.math.deadline import deadline
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from stratagem.domain.policy import Policy
+    from stratagem.solvers import Solver
     from stratagem.workloads import Domain, Workload
 
-LONGEST = 60.0
-"""Seconds that a command which searches may take where none are given."""
 WORKLOAD = Annotated[
-    str, typer.Argument(metavar="WORKLOAD", help="A name of `stratagem list`, or a .toml, .npy or .csv file.")
+    str, Argument(metavar="WORKLOAD", help="A name of `stratagem list`, or a .toml, .npy or .csv file.")
 ]
-WORKLOAD_OR_FILE = Annotated[
-    str,
-    typer.Argument(
-        metavar="WORKLOAD|FILE",
-        help="A name of `stratagem list`, a .toml, .npy or .csv file of queries, or a strategy saved as .ldp.json "
-        "or .npz.",
-    ),
-]
-STRATEGY_FILE = Annotated[Path, typer.Argument(metavar="FILE", help="A strategy saved as .ldp.json or .npz.")]
-BUNDLE = Annotated[Path, typer.Argument(metavar="FILE", help="A mechanism, *.ldp.json.")]
+STRATEGY_FILE = Annotated[Path, Argument(metavar="FILE", help="A strategy saved as .ldp.json or .npz.")]
+BUNDLE = Annotated[Path, Argument(metavar="FILE", help="A mechanism, *.ldp.json.")]
 COUNTS = Annotated[
-    str, typer.Argument(metavar="COUNTS", help="What `stratagem aggregate` wrote, or - for the input.")
+    str, Argument(metavar="COUNTS", help="What `stratagem aggregate` wrote, or - for the input.")
 ]
-EPSILON = Annotated[float, typer.Option(help="Privacy budget of one user, in nats.")]
+EPSILON = Annotated[float, Option(help="Privacy budget of one user, in nats.")]
 WORKLOAD_EPSILON = Annotated[
     float | None,
-    typer.Option(help="Privacy budget of one user, in nats; a saved strategy has its own, as have steps."),
+    Option(help="Privacy budget of one user, in nats; a saved strategy has its own, as have steps."),
 ]
-DOMAIN = Annotated[str | None, typer.Option(help="64, 2^6 (six binary attributes) or age=100,sex=2.")]
-ORDER = Annotated[int | None, typer.Option(help="Attributes a marginal or parity touches.")]
-WIDTH = Annotated[int | None, typer.Option(help="Most values a range spans.")]
-SOLVER = Annotated[str, typer.Option(help="A solver of `stratagem list`.")]
-OUTPUTS = Annotated[int | None, typer.Option(min=1, help="Reports the strategy may use.")]
-RESTARTS = Annotated[int | None, typer.Option(min=1, help="Starts in all.")]
-SEED = Annotated[int | None, typer.Option(min=0, help="Makes the run repeatable.")]
-GAP = Annotated[
-    float | None,
-    typer.Option(help="Stop once this close to the bound, 0.01 for 1 %."),
-]
+DOMAIN = Annotated[str | None, Option(help="64, 2^6 (six binary attributes) or age=100,sex=2.")]
 SECONDS = Annotated[
     float | None,
-    typer.Option(
-        help=f"Stop after so many seconds, with what is complete; {LONGEST:g} where none are given."
-    ),
+    Option(help=f"Stop after so many seconds, with what is complete; {LONGEST:g} where none are given."),
 ]
-OBJECTIVE = Annotated[str, typer.Option(help="average, worst-case or worst-query.")]
-PRIOR = Annotated[
-    Path | None,
-    typer.Option(help="How common each user type is: n counts in a .npy or .csv file."),
-]
+PRIOR = Annotated[Path | None, Option(help="How common each user type is: n counts in a .npy or .csv file.")]
 EDGES = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         help="START:STOP:STEP or e0,e1,...: bin k holds e_k <= value < e_(k+1); also 2026-01-01:2027-01-01:1mo, then "
         "[Europe/Berlin] for their zone, and 00:00:24:00:30min. Then ,other adds a value for other answers, and a last "
         ",no answer one for none."
@@ -73,43 +48,16 @@ EDGES = Annotated[
 ]
 LABELS = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         help="a,b,...: the texts of values 0, 1, ...; then ,other adds a value for other answers, and a last ,no "
         "answer one for none."
     ),
 ]
-UNIT = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="What numbers are measured in, such as minutes; with several attributes ATTRIBUTE=minutes, repeated."
-    ),
-]
-DATA = Annotated[
-    Path | None,
-    typer.Option(metavar="DATA", help="A CSV (with a header) or Parquet file."),
-]
-COLUMN = Annotated[
-    list[str] | None,
-    typer.Option(help="The column to read; with several attributes ATTRIBUTE=COLUMN, repeated."),
-]
-INVALID = Annotated[
-    str,
-    typer.Option(
-        help="What becomes of values that are outside the domain, or missing where no value stands for no answer: fail "
-        "counts and refuses them, drop leaves their rows out, other reports the attribute's value other."
-    ),
-]
-MISSING = Annotated[
-    list[str] | None,
-    typer.Option(help="A text that stands for no value, like '?'. Repeatable."),
-]
-DECIMAL = Annotated[
-    str | None,
-    typer.Option(help="What separates decimals in numbers with commas: ',' or '.'."),
-]
+MISSING = Annotated[list[str] | None, Option(help="A text that stands for no value, like '?'. Repeatable.")]
+DECIMAL = Annotated[str | None, Option(help="What separates decimals in numbers with commas: ',' or '.'.")]
 MAP = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--map",
         help="FROM=TO, such as north=North: a text that stands for another; or a .csv file of two columns. "
         "Repeatable.",
@@ -117,166 +65,167 @@ MAP = Annotated[
 ]
 AS_IS = Annotated[
     bool,
-    typer.Option(
+    Option(
         "--as-is",
         help="Tell texts apart that differ in case or Unicode form alone, or that say yes in several ways.",
     ),
 ]
-CLIP = Annotated[
-    bool, typer.Option("--clip", help="Count numbers, dates and times beyond the edges in the nearest bin.")
-]
-PLOT = Annotated[Path | None, typer.Option(help="Draw it: an .svg, .png or .pdf file.")]
+PLOT = Annotated[Path | None, Option(help="Draw it: an .svg, .png or .pdf file.")]
 DETAILS = Annotated[
     bool,
-    typer.Option(
+    Option(
         "--details", help="Also the objectives, every lower bound with its meaning, and how the search went."
     ),
 ]
-ALL = Annotated[bool, typer.Option("--all", help="Show every mechanism, not only the best.")]
-BUNDLE_OUT = Annotated[Path | None, typer.Option("-o", "--out", help="The bundle to write, *.ldp.json.")]
-FORCE = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
-JSON = Annotated[bool, typer.Option("--json", help="Write one JSON object to standard output.")]
-
-GROUPS = {
-    "Problem": ("workload", "epsilon", "domain", "order", "width", "objective", "prior", "over"),
-    "Constraint": ("guess_cap", "shuffled_by", "central_delta", "local", "permanent", "averaged", "step"),
-    "Data": (
-        "data",
-        "column",
-        "edges",
-        "labels",
-        "unit",
-        "invalid",
-        "missing",
-        "mapping",
-        "as_is",
-        "decimal",
-        "clip",
+ALL = Annotated[bool, Option("--all", help="Show every mechanism, not only the best.")]
+OUT = Annotated[
+    Path | None,
+    Option(
+        "-o",
+        "--out",
+        help="Save as .ldp.json (whole numbers, for clients), .npz (doubles) or .csv, .mat, .parquet (the matrix).",
     ),
-    "Search": ("solver", "outputs", "restarts", "seed", "gap", "seconds", "quick"),
-    "Output": ("out", "plot", "page", "web", "show_all", "force", "json", "help"),
-}
-"""The options that every command lists under one heading, by name; its own stand first, under Options."""
+]
+FORCE = Annotated[bool, Option("--force", help="Overwrite files that exist.")]
+JSON = Annotated[bool, Option("--json", help="Write one JSON object to standard output.")]
 
 
-COMMANDS = {
-    "Design": ("plan", "optimise", "compare", "bound", "list"),
-    "Run": ("export", "collect", "randomise", "aggregate", "estimate"),
-    "Check": ("report", "simulate", "audit", "inspect"),
-    "Advanced": ("tune", "import", "rounds", "count", "central"),
-}
-"""The commands by what they are for."""
+@options
+class QueryOptions:
+    """What fits a workload of a name to its domain."""
 
+    order: Annotated[int | None, Option(help="Attributes a marginal or parity touches.")] = None
+    width: Annotated[int | None, Option(help="Most values a range spans.")] = None
 
-AMERICAN = {"optimize": "optimise", "randomize": "randomise"}
+    def read(self, name: str, domain: Domain | str | None) -> Workload:
+        """Return the workload of a name, or of a file."""
+        from stratagem.workloads.given import load
 
+        return load(name, domain=domain, order=self.order, width=self.width)
 
-class GroupedCommands(typer.core.TyperGroup):
-    """A group of commands whose help lists them by what they are for, each with its whole first sentence."""
+    def about_numbers(self, name: str, asked: Workload, *, gaps: bool = False) -> Workload:
+        """Return the workload; if it asks about numbers and its attribute has bins, about the middles of these.
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return the command of a name, which American spelling may have."""
-        return super().get_command(ctx, AMERICAN.get(cmd_name, cmd_name))
-
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write every group of commands."""
-        for title, names in COMMANDS.items():
-            texts = (" ".join((self.commands[name].help or "").split()) for name in names)
-            first = [text.partition(". ")[0].rstrip(".") for text in texts]
-            with formatter.section(title):
-                formatter.write_dl(list(zip(names, first, strict=True)))
-
-
-class GroupedCommand(typer.core.TyperCommand):
-    """A command whose help lists its options in `GROUPS` and ends with its epilog, a command line to try.
-
-    An option that may be given once is refused if it is given twice, a number if `parse_number` takes it for none.
-    A command with the option --seconds has so many, or `LONGEST`, as its deadline.
-    """
-
-    def invoke(self, ctx: Any) -> Any:
-        """Run the command within its seconds.
-
-        Raises:
-            ValueError: for seconds that are no time.
+        With `gaps`, or a value for no answer, that and a value other add nothing to a sum.
         """
-        if "seconds" not in ctx.params:
-            return super().invoke(ctx)
-        with within(granted(ctx.params["seconds"], LONGEST)):
-            return super().invoke(ctx)
+        from stratagem.domain.values import Codes, Labels
+        from stratagem.workloads.given import load, takes_numbers
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the words of a command line."""
-        from stratagem.io.toml import naming
-
-        given, _, order = self.make_parser(ctx).parse_args(args=list(args))
-        for parameter, times in Counter(order).items():
-            if times > 1 and not (parameter.multiple or getattr(parameter, "is_flag", False)):
-                raise ValueError(
-                    f"{parameter.opts[-1]} was given {times} times, but may be given once: keep one of them"
-                )
-        rest = super().parse_args(ctx, args)
-        for parameter in self.params:
-            text, value = given.get(parameter.name or ""), ctx.params.get(parameter.name)
-            if isinstance(text, str) and isinstance(value, int | float):
-                with naming(parameter.opts[-1]):
-                    parse_number(text)
-        return rest
-
-    def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the arguments and every group of options."""
-        found: dict[str, list[tuple[str, str]]] = {
-            "Arguments": [],
-            "Options": [],
-            **{name: [] for name in GROUPS},
-        }
-        group_of = {option: name for name, options in GROUPS.items() for option in options}
-        for parameter in self.get_params(ctx):
-            group = "Arguments" if parameter.param_type_name == "argument" else "Options"
-            if record := parameter.get_help_record(ctx):
-                found[group_of.get(parameter.name or "", group)].append(record)
-        for name, records in found.items():
-            if records:
-                with formatter.section(name):
-                    formatter.write_dl(records)
-
-    def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        """Write the example on one line, so that it can be copied."""
-        with formatter.section("Example"):
-            formatter.write(f"{'':{formatter.current_indent}}{self.epilog}\n")
+        attribute = asked.domain.attributes[0]
+        values = attribute.values
+        if isinstance(values, Codes) or not takes_numbers(name):
+            return asked
+        if isinstance(values, Labels):
+            raise ValueError(
+                f"{name} asks about numbers, but the values of {attribute.name} are texts: ask for histogram"
+            )
+        rest = values.outside if gaps or values.no_answer else ()
+        numbers = [0.0 if k in rest else values.middle(k) for k in range(values.size)]
+        middles = [number for number in numbers if number is not None]
+        if len(middles) < len(numbers):
+            none = "dates and times are none" if gaps else "dates, times and the value other are none"
+            advice = "ask for prefix or histogram" if gaps else "give edges of numbers alone"
+            raise ValueError(f"{name} asks about numbers, but {none}: {advice}")
+        return load(name, domain=asked.domain, order=self.order, numbers=middles)
 
 
-def read_workload(name: str, domain: Domain | str | None, order: int | None, width: int | None) -> Workload:
-    """Return the workload that the command line names."""
-    from stratagem.workloads.given import load
+@options
+class GoalOptions:
+    """The variance that is to be small."""
 
-    return load(name, domain=domain, order=order, width=width)
+    objective: Annotated[str, Option(help="average, worst-case or worst-query.")] = "average"
+    prior: PRIOR = None
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is the average over user types that are equally common."""
+        return self.prior is None and self.objective == "average"
+
+    def read(self, workload: Workload) -> dict[str, Any]:
+        """Return the objective and the prior as searches and bounds take them."""
+        return {"objective": self.objective, "prior": read_prior(self.prior, workload)}
 
 
-def about_numbers(name: str, asked: Workload, order: int | None, *, gaps: bool = False) -> Workload:
-    """Return the workload; if it asks about numbers and its attribute has bins, about the middles of these.
+@options
+class SearchOptions:
+    """Which solver searches, and how far."""
 
-    With `gaps`, or a value for no answer, that and a value other add nothing to a sum.
-    """
-    from stratagem.domain.values import Codes, Labels
-    from stratagem.workloads.given import load, takes_numbers
+    solver: Annotated[str, Option(help="A solver of `stratagem list`.")] = "auto"
+    outputs: Annotated[int | None, Option(min=1, help="Reports the strategy may use.")] = None
+    restarts: Annotated[int | None, Option(min=1, help="Starts in all.")] = None
+    seed: Annotated[int | None, Option(min=0, help="Makes the run repeatable.")] = None
+    gap: Annotated[float | None, Option(help="Stop once this close to the bound, 0.01 for 1 %.")] = None
+    seconds: SECONDS = None
 
-    attribute = asked.domain.attributes[0]
-    values = attribute.values
-    if isinstance(values, Codes) or not takes_numbers(name):
-        return asked
-    if isinstance(values, Labels):
-        raise ValueError(
-            f"{name} asks about numbers, but the values of {attribute.name} are texts: ask for histogram"
-        )
-    rest = values.outside if gaps or values.no_answer else ()
-    numbers = [0.0 if k in rest else values.middle(k) for k in range(values.size)]
-    middles = [number for number in numbers if number is not None]
-    if len(middles) < len(numbers):
-        none = "dates and times are none" if gaps else "dates, times and the value other are none"
-        advice = "ask for prefix or histogram" if gaps else "give edges of numbers alone"
-        raise ValueError(f"{name} asks about numbers, but {none}: {advice}")
-    return load(name, domain=asked.domain, order=order, numbers=middles)
+    def read(self) -> Solver:
+        """Return the solver, which ends with the command's seconds."""
+        from stratagem.study.preset import limited, solver_of
+
+        given = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "solver"}
+        return limited(solver_of(self.solver, **given), deadline().seconds)
+
+
+@options
+class ValueOptions:
+    """What the values of attributes are."""
+
+    edges: EDGES = None
+    labels: LABELS = None
+    unit: Annotated[
+        list[str] | None,
+        Option(
+            help="What numbers are measured in, such as minutes; with several attributes ATTRIBUTE=minutes, repeated."
+        ),
+    ] = None
+
+    def __bool__(self) -> bool:
+        """Return whether any was given."""
+        return bool(self.edges or self.labels or self.unit)
+
+
+@options
+class ReadingOptions:
+    """How the values of a file are read."""
+
+    invalid: Annotated[
+        str,
+        Option(
+            help="What becomes of values that are outside the domain, or missing where no value stands for no answer: "
+            "fail counts and refuses them, drop leaves their rows out, other reports the attribute's value other."
+        ),
+    ] = "fail"
+    missing: MISSING = None
+    mapping: MAP = None
+    decimal: DECIMAL = None
+    clip: Annotated[
+        bool, Option("--clip", help="Count numbers, dates and times beyond the edges in the nearest bin.")
+    ] = False
+
+    def policy(self, data: Path | None, *, as_is: bool = False) -> Policy:
+        """Return what becomes of values outside the domain; without a file nothing may be said of it."""
+        from stratagem.domain.policy import STRICT, Policy
+        from stratagem.domain.text import read_map
+
+        texts = {"missing": tuple(self.missing or ()), "mapping": read_map(self.mapping or ())}
+        policy = Policy(invalid=self.invalid, clip=self.clip, decimal=self.decimal, as_is=as_is, **texts)
+        if data is None and policy != STRICT:
+            raise ValueError(
+                "--invalid, --missing, --map, --as-is, --decimal and --clip say how a file is read, but none was "
+                "given: add --data and --column"
+            )
+        return policy
+
+
+@options
+class FileOptions:
+    """A file of people's values."""
+
+    data: Annotated[Path | None, Option(metavar="DATA", help="A CSV (with a header) or Parquet file.")] = None
+    column: Annotated[
+        list[str] | None,
+        Option(help="The column to read; with several attributes ATTRIBUTE=COLUMN, repeated."),
+    ] = None
+    reading: ReadingOptions
 
 
 def read_prior(path: Path | None, workload: Workload) -> np.ndarray | None:

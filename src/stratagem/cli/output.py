@@ -11,11 +11,11 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from stratagem.io.screen import WIDTH, folded, visible
 
@@ -45,21 +45,10 @@ def write(text: str = "") -> None:
     put("".join(f"{part}\n" for line in text.split("\n") for part in folded(visible(line), screen_width())))
 
 
-class Command(str):
-    """What a person types: each option is shown whole, as half of one cannot be copied."""
-
-    __slots__ = ()
-
-
-def write_facts(facts: Mapping[str, object]) -> None:
-    """Write facts, one a line, each behind its name."""
+def facts_lines(facts: Mapping[str, object]) -> list[str]:
+    """Return facts as lines, each behind its name."""
     width = max(map(len, facts)) + 1
-    for name, fact in facts.items():
-        label = f"{name + ':':<{width}} "
-        if isinstance(fact, Command):
-            write_command(fact, label)
-        else:
-            write(f"{label}{fact}")
+    return [f"{name + ':':<{width}} {fact}" for name, fact in facts.items()]
 
 
 def write_files(**paths: Path | None) -> None:
@@ -146,22 +135,44 @@ def write_table(table: Table) -> None:
     put("".join(f"{line}\n" for line in lines))
 
 
-def write_parts(parts: Iterable[str | Table]) -> None:
-    """Write sentences and tables, an empty line between them."""
-    for place, part in enumerate(filter(None, parts)):
-        if place:
-            write()
-        if isinstance(part, str):
-            write(translated(part))
-        else:
+class Result(Protocol):
+    """What a command found: values for programs, sentences and tables for people."""
+
+    def record(self) -> dict[str, Any]:
+        """Return the named values."""
+        ...
+
+    def sentences(self) -> Iterable[str | Table]:
+        """Return lines and tables in their order."""
+        ...
+
+
+def write_result(result: Result, *, json: bool) -> None:
+    """Write the named values of a result, or its lines and tables."""
+    if json:
+        write_json(result.record())
+    else:
+        write_lines(result.sentences())
+
+
+def write_lines(parts: Iterable[str | Table]) -> None:
+    """Write lines and tables, with options in place of the keyword arguments that they advise.
+
+    A command or options to type, behind a label or alone, are broken before options alone.
+    """
+    for part in parts:
+        if not isinstance(part, str):
             write_table(part)
+        elif typed := TYPED.match(part):
+            write_command(part[typed.end() :], typed[0])
+        else:
+            write(translated(part))
 
 
-def read_count(count: int) -> str:
-    """Return a whole number for reading: with separators, or a power of ten when nobody would read the digits."""
-    from stratagem.math.number import count_text
-
-    return f"{count:,}" if abs(count) < 10**15 else count_text(count)
+def apart(parts: Iterable[str | Table]) -> Iterator[str | Table]:
+    """Yield sentences and tables, an empty line between them."""
+    for place, part in enumerate(filter(None, parts)):
+        yield from ("", part) if place else (part,)
 
 
 def fail(sentence: str, status: int = 2) -> NoReturn:
@@ -185,10 +196,14 @@ OPTIONS = {
     "edges": "--edges=",  # may begin with a minus sign
     "labels": "--labels ",
     "mapping": "--map ",
+    "method": "--method ",
     "missing": "--missing ",
+    "seed": "--seed ",
     "variable": "--variable ",
 }
 """The options that are given in place of keyword arguments which errors advise."""
+TYPED = re.compile(r"(?:[a-z]+: +)?(?=stratagem )|(?=--)")
+"""What stands before what a person types."""
 LIMIT = re.compile(r"\b(max_seconds|seconds(?= is )|(?<=ask with more )seconds)\b")
 ADVICE = re.compile(rf"\b({'|'.join(OPTIONS)})=('[^']*'|\"[^\"]*\"|\d+|True|\[[^]]*\]|\{{[^}}]*\}})")
 

@@ -4,87 +4,120 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from stratagem.cli.collect import to_ask
+from stratagem.cli.command import options
 from stratagem.cli.interruption import keeping, progress
 from stratagem.cli.layout import ALONE, derive, policy_options
-from stratagem.cli.option import AS_IS, DECIMAL, FORCE, JSON, MAP, MISSING, SECONDS, check_free
-from stratagem.cli.output import (
-    translated,
-    write,
-    write_command,
-    write_facts,
-    write_json,
-    write_parts,
+from stratagem.cli.option import (
+    AS_IS,
+    DECIMAL,
+    FORCE,
+    JSON,
+    MAP,
+    MISSING,
+    SECONDS,
+    ValueOptions,
+    check_free,
 )
+from stratagem.cli.output import apart, facts_lines, translated, write_result
 from stratagem.math.deadline import deadline, within
 
 if TYPE_CHECKING:
     from stratagem.domain.policy import Policy
+    from stratagem.io.table import Table
     from stratagem.study.plan import Plan
 
 PLANNED = 0.7
 """Share of the time after which the search ends; the rest is for the page."""
 
 
-def plan(
-    data: Annotated[
-        Path, typer.Argument(metavar="DATA", help="A CSV (with a header) or Parquet file of answers.")
-    ],
-    column: Annotated[str, typer.Option(help="The column of the question.")],
+@options
+class SurveyOptions:
+    """How many people take part, and how much is told of each."""
+
     users: Annotated[
-        int | None, typer.Option(help="People who will take part, by default as many as the file has rows.")
-    ] = None,
+        int | None, Option(help="People who will take part, by default as many as the file has rows.")
+    ] = None
     error: Annotated[
         float | None,
-        typer.Option(
+        Option(
             help="Standard error to reach, 0.01 for 1 % of the people: asks for the smallest epsilon, or with "
             "--epsilon for the people needed."
         ),
-    ] = None,
-    epsilon: Annotated[float | None, typer.Option(help="Privacy budget of one person, 1 by default.")] = None,
+    ] = None
+    epsilon: Annotated[float | None, Option(help="Privacy budget of one person, 1 by default.")] = None
     workload: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="The statistics: prefix (shares below every edge, the default for numbers), histogram (share of every "
             "value, the default for texts), all-range or another name of `stratagem list`."
         ),
-    ] = None,
-    edges: Annotated[
-        str | None,
-        typer.Option(help="State the bins: START:STOP:STEP or e0,e1,..."),
-    ] = None,
-    labels: Annotated[str | None, typer.Option(help="State the labels: a,b,...")] = None,
-    unit: Annotated[str | None, typer.Option(help="What numbers are measured in, such as years.")] = None,
+    ] = None
+
+
+@options
+class ColumnOptions:
+    """What the values of the column are, and how they are read."""
+
+    edges: Annotated[str | None, Option(help="State the bins: START:STOP:STEP or e0,e1,...")] = None
+    labels: Annotated[str | None, Option(help="State the labels: a,b,...")] = None
+    unit: Annotated[str | None, Option(help="What numbers are measured in, such as years.")] = None
     only: Annotated[
         bool,
-        typer.Option(
-            "--only", help="The stated values are all there are: no value other, none for no answer."
-        ),
-    ] = False,
-    missing: MISSING = None,
-    mapping: MAP = None,
-    as_is: AS_IS = False,
-    decimal: DECIMAL = None,
+        Option("--only", help="The stated values are all there are: no value other, none for no answer."),
+    ] = False
+    missing: MISSING = None
+    mapping: MAP = None
+    as_is: AS_IS = False
+    decimal: DECIMAL = None
+
+    def read(self) -> dict[str, Any]:
+        """Return the values as `plan` takes them."""
+        named = [None if one is None else [f"{ALONE}={one}"] for one in (self.edges, self.labels)]
+        stated = derive(ValueOptions(edges=named[0], labels=named[1]))
+        policy = self.policy()
+        return {
+            "values": None if stated is None else stated.domain.attributes[0],
+            "only": self.only,
+            "unit": self.unit,
+            "missing": policy.missing,
+            "mapping": policy.mapping,
+            "as_is": self.as_is,
+            "decimal": self.decimal,
+        }
+
+    def policy(self) -> Policy:
+        """Return how the texts of the column are read."""
+        from stratagem.domain.policy import Policy
+        from stratagem.domain.text import read_map
+
+        mapping = read_map(self.mapping or ())
+        return Policy(missing=tuple(self.missing or ()), mapping=mapping, decimal=self.decimal)
+
+
+def plan(
+    data: Annotated[Path, Argument(metavar="DATA", help="A CSV (with a header) or Parquet file of answers.")],
+    column: Annotated[str, Option(help="The column of the question.")],
+    survey: SurveyOptions,
+    values: ColumnOptions,
     seconds: SECONDS = None,
     out: Annotated[
-        Path | None, typer.Option("-o", "--out", help="The bundle to write, DATA-COLUMN.ldp.json by default.")
+        Path | None, Option("-o", "--out", help="The bundle to write, DATA-COLUMN.ldp.json by default.")
     ] = None,
     page: Annotated[
-        Path | None,
-        typer.Option("--report", help="The page to write, DATA-COLUMN.html by default."),
+        Path | None, Option("--report", help="The page to write, DATA-COLUMN.html by default.")
     ] = None,
     force: FORCE = False,
     json: JSON = False,
 ) -> None:
     """Plan a survey of one question from a file of answers: bins, privacy, errors, a bundle and a report page."""
-    from stratagem.domain.policy import Policy
-    from stratagem.domain.text import read_map
     from stratagem.io.target import check_target
     from stratagem.mechanism.mechanism import SUFFIX
     from stratagem.report.page import check_page
@@ -96,91 +129,87 @@ def plan(
     check_page(page)
     for path in (out, page):
         check_free(path, force=force)
-    named = [None if one is None else [f"{ALONE}={one}"] for one in (edges, labels)]
-    stated = derive(named[0], named[1], None, None)
-    options = {"epsilon": epsilon, "users": users, "error": error, "workload": workload}
-    policy = Policy(missing=tuple(missing or ()), mapping=read_map(mapping or ()), decimal=decimal)
-    with progress("planning") as on_step:
-        values = {
-            "values": None if stated is None else stated.domain.attributes[0],
-            "only": only,
-            "unit": unit,
-            "missing": policy.missing,
-            "mapping": policy.mapping,
-            "as_is": as_is,
-            "decimal": decimal,
-        }
-        with within(deadline().until(PLANNED)):
-            found = run(data, column, on_step=on_step, seconds=seconds, **options, **values)
+    options = {**asdict(survey), **values.read(), "seconds": seconds}
+    with progress("planning") as on_step, within(deadline().until(PLANNED)):
+        found = run(data, column, on_step=on_step, **options)
     with keeping():
         found.save(out, overwrite=True)
         with progress("writing the report"):
             found.mechanism().report(page, users=found.users)
-        commands = _commands(found, data, policy, out)
-        if json:
-            write_json(_data(found) | {"file": str(out), "report": str(page), "commands": commands})
-        else:
-            _describe(found, out, page, commands)
+        write_result(Planned(found=found, data=data, policy=values.policy(), out=out, page=page), json=json)
 
 
-def _commands(found: Plan, data: Path, policy: Policy, out: Path) -> list[str]:
-    """Return the commands that try the mechanism on the file, as it will run on people."""
-    column, attribute = found.column, found.solution.workload.domain.names[0]
-    named = column if column == attribute else f"{attribute}={column}"
-    median = " --quantile 0.5" if found.name == "prefix" and found.proposal.ordered else ""
-    policy = replace(policy, mapping={**policy.mapping, **found.spellings})
-    texts = "".join(f" {shlex.quote(word)}" for word in policy_options(policy))
-    bundle, source = shlex.quote(str(out)), shlex.quote(str(data))
-    other = found.proposal.values.other is not None
-    invalid = " --invalid other" if other else " --invalid drop" if found.others else ""
-    read = f"--data {source} --column {shlex.quote(named)}{invalid}{texts}"
-    return [
-        f"stratagem randomise {bundle} {read} -o reports.jsonl",
-        f"stratagem aggregate {bundle} reports.jsonl -o counts.json",
-        f"stratagem estimate {bundle} counts.json{median} -o answers.csv",
-    ]
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Planned:
+    """A plan with the files that were written for it."""
 
+    found: Plan
+    data: Path
+    policy: Policy
+    out: Path
+    page: Path
 
-def _describe(found: Plan, out: Path, page: Path, commands: list[str]) -> None:
-    """Say what to expect, what epsilon means, which values there are, and what to type next."""
-    write_parts([*found.answer(), *map("\n".join, (found.meaning(), (*found.values(), *found.notes())))])
-    write()
-    write_facts(
-        {
-            "saved": f"{out} (the bundle: the mechanism for clients and the aggregator)",
-            "and": f"{page} (the report: open it in a browser)",
-            "ask": to_ask(out, found.solution.workload.domain),
+    @property
+    def commands(self) -> list[str]:
+        """The commands that try the mechanism on the file, as it will run on people."""
+        found = self.found
+        column, attribute = found.column, found.solution.workload.domain.names[0]
+        named = column if column == attribute else f"{attribute}={column}"
+        median = " --quantile 0.5" if found.name == "prefix" and found.proposal.ordered else ""
+        policy = replace(self.policy, mapping={**self.policy.mapping, **found.spellings})
+        texts = "".join(f" {shlex.quote(word)}" for word in policy_options(policy))
+        bundle, source = shlex.quote(str(self.out)), shlex.quote(str(self.data))
+        other = found.proposal.values.other is not None
+        invalid = " --invalid other" if other else " --invalid drop" if found.others else ""
+        read = f"--data {source} --column {shlex.quote(named)}{invalid}{texts}"
+        return [
+            f"stratagem randomise {bundle} {read} -o reports.jsonl",
+            f"stratagem aggregate {bundle} reports.jsonl -o counts.json",
+            f"stratagem estimate {bundle} counts.json{median} -o answers.csv",
+        ]
+
+    def record(self) -> dict[str, Any]:
+        """Return the plan as named values."""
+        found = self.found
+        published, key = found.best_published, "edges" if found.proposal.ordered else "labels"
+        return {
+            "column": found.column,
+            key: found.proposal.option,
+            "rule": found.proposal.rule,
+            "rows": int(found.x.sum()),
+            "others": found.others,
+            "spellings": found.spellings,
+            "workload": found.name,
+            "epsilon": found.epsilon,
+            "users": found.users,
+            "error": found.error,
+            "users_needed": found.users_needed,
+            "standard_error": found.errors._asdict(),
+            "best_published": {
+                "mechanism": published.mechanism,
+                "standard_error": found.published_errors._asdict(),
+            },
+            "least_standard_error": found.least_error,
+            "gap": found.solution.gap,
+            "belief_after_one_half": found.believed,
+            "best_guess": found.best_guess,
+            **found.usability.data(),
+            "notes": [translated(sentence) for sentence in (*found.about_epsilon(), *found.notes())],
+            "file": str(self.out),
+            "report": str(self.page),
+            "commands": self.commands,
+        }
+
+    def sentences(self) -> Iterator[str | Table]:
+        """Yield what to expect, what epsilon means, which values there are, and what to type next."""
+        found = self.found
+        yield from apart(
+            [*found.answer(), *map("\n".join, (found.meaning(), (*found.values(), *found.notes())))]
+        )
+        facts = {
+            "saved": f"{self.out} (the bundle: the mechanism for clients and the aggregator)",
+            "and": f"{self.page} (the report: open it in a browser)",
+            "ask": to_ask(self.out, found.solution.workload.domain),
             "next": "try it on this file, as it will run on people's devices:",
         }
-    )
-    for command in commands:
-        write_command(command)
-
-
-def _data(found: Plan) -> dict[str, object]:
-    """Return the plan as named values."""
-    published, key = found.best_published, "edges" if found.proposal.ordered else "labels"
-    return {
-        "column": found.column,
-        key: found.proposal.option,
-        "rule": found.proposal.rule,
-        "rows": int(found.x.sum()),
-        "others": found.others,
-        "spellings": found.spellings,
-        "workload": found.name,
-        "epsilon": found.epsilon,
-        "users": found.users,
-        "error": found.error,
-        "users_needed": found.users_needed,
-        "standard_error": found.errors._asdict(),
-        "best_published": {
-            "mechanism": published.mechanism,
-            "standard_error": found.published_errors._asdict(),
-        },
-        "least_standard_error": found.least_error,
-        "gap": found.solution.gap,
-        "belief_after_one_half": found.believed,
-        "best_guess": found.best_guess,
-        **found.usability.data(),
-        "notes": [translated(sentence) for sentence in (*found.about_epsilon(), *found.notes())],
-    }
+        yield from ("", *facts_lines(facts), *self.commands)

@@ -10,21 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
-import typer
+from typer import Option
 
 from stratagem.cli.interruption import note, progress
-from stratagem.cli.option import (
-    BUNDLE,
-    CLIP,
-    COLUMN,
-    DATA,
-    DECIMAL,
-    FORCE,
-    INVALID,
-    MAP,
-    MISSING,
-    check_free,
-)
+from stratagem.cli.option import BUNDLE, FORCE, FileOptions, check_free
 from stratagem.cli.output import lost
 from stratagem.mechanism.client import CEILING, Client, accepted
 
@@ -39,30 +28,20 @@ NOBODY = "no value was given: name it as in --value 17, name a file with --data,
 
 def randomise(
     file: BUNDLE,
+    rows: FileOptions,
     value: Annotated[
-        list[str] | None,
-        typer.Option(help="A value; with several attributes a JSON object. Repeatable."),
+        list[str] | None, Option(help="A value; with several attributes a JSON object. Repeatable.")
     ] = None,
-    data: DATA = None,
-    column: COLUMN = None,
-    invalid: INVALID = "fail",
-    missing: MISSING = None,
-    mapping: MAP = None,
-    decimal: DECIMAL = None,
-    clip: CLIP = False,
-    at_most: Annotated[float, typer.Option(help="Refuse a mechanism of more epsilon.")] = CEILING,
-    sha256: Annotated[str | None, typer.Option(help="Refuse a mechanism of another sha256.")] = None,
+    at_most: Annotated[float, Option(help="Refuse a mechanism of more epsilon.")] = CEILING,
+    sha256: Annotated[str | None, Option(help="Refuse a mechanism of another sha256.")] = None,
     memo: Annotated[
         str | None,  # an empty text is no path of the current folder
-        typer.Option(
+        Option(
             metavar="PATH",
             help="A folder of one person, who reports again and again: the permanent reports are kept there.",
         ),
     ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("-o", "--out", help="Write the reports there, *.jsonl."),
-    ] = None,
+    out: Annotated[Path | None, Option("-o", "--out", help="Write the reports there, *.jsonl.")] = None,
     force: FORCE = False,
 ) -> None:
     """Turn values into reports, one JSON object a line; without --value and --data reads values from the input.
@@ -71,19 +50,18 @@ def randomise(
     report where it is in a file: its rows can be left out, or report other, as silence tells something of them.
     With a bundle for repeated reports, --memo holds what is kept of one person; each row of a file is a new person.
     """
-    from stratagem.cli.layout import read_policy
     from stratagem.mechanism.mechanism import load_mechanism
 
-    policy = read_policy(data, invalid, missing, clip, decimal, mapping)
+    policy = rows.reading.policy(rows.data)
     check_free(out, force=force)
     mechanism = load_mechanism(file)
     accepted(mechanism.bundle, at_most, sha256)
-    _check_memo(mechanism, memo, data)
-    if value and data is not None:
+    _check_memo(mechanism, memo, rows.data)
+    if value and rows.data is not None:
         raise ValueError("--value and --data were given, but values come from one of them: leave one out")
     with progress("randomising"), _opened(out) as target:
-        if data is not None:
-            _rows(mechanism, data, column or [], policy, target)
+        if rows.data is not None:
+            _rows(mechanism, rows.data, rows.column or [], policy, target)
             return
         texts = value if value else _lines()
         client, count = Client(mechanism.bundle, memo=memo), 0

@@ -1,78 +1,73 @@
-"""The request that commands share: what is asked, of which solver, held to which objective; or a saved strategy."""
+"""What commands ask: of which solver, held to which objective and constraints; or of a saved strategy."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import wraps
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Option
 
-from stratagem.cli.layout import Layout, derive, named_columns, read_described, read_policy, read_sources
+from stratagem.cli.command import chosen, options
+from stratagem.cli.layout import Layout, derive, named_columns, read_described, read_sources
 from stratagem.cli.option import (
     AS_IS,
-    CLIP,
-    COLUMN,
-    DATA,
-    DECIMAL,
     DOMAIN,
-    EDGES,
-    EPSILON,
-    GAP,
-    INVALID,
-    LABELS,
-    MAP,
-    MISSING,
-    OBJECTIVE,
-    ORDER,
-    OUTPUTS,
-    PRIOR,
-    RESTARTS,
-    SECONDS,
-    SEED,
-    SOLVER,
-    UNIT,
-    WIDTH,
-    WORKLOAD,
-    WORKLOAD_EPSILON,
-    WORKLOAD_OR_FILE,
-    read_prior,
-    read_workload,
+    FileOptions,
+    GoalOptions,
+    QueryOptions,
+    ReadingOptions,
+    SearchOptions,
+    ValueOptions,
 )
 from stratagem.io.literal import refuse_bare
 from stratagem.io.numeral import parse_number
-from stratagem.math.deadline import deadline
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from stratagem.domain.columns import Data
-    from stratagem.problem import Problem
+    from stratagem.domain.policy import Policy
+    from stratagem.problem import Constraint, Problem
     from stratagem.solvers import Solver
     from stratagem.workloads import Workload
 
 
-@dataclass(frozen=True, eq=False)
+@options
+class AskedOptions:
+    """What is asked of which solver, besides the workload and its epsilon."""
+
+    domain: DOMAIN = None
+    queries: QueryOptions
+    goal: GoalOptions
+    search: SearchOptions
+    values: ValueOptions
+
+
+@options
+class SampleOptions(FileOptions):
+    """A file of people's values, from which the domain may follow."""
+
+    as_is: AS_IS = False
+
+
+NO_FILE = SampleOptions(reading=ReadingOptions())
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Request:
-    """The arguments that say what is asked, read."""
+    """The options that say what is asked, read."""
 
     name: str
     """What the command line called the workload."""
+    asked: AskedOptions
     workload: Workload
     budget: float | None
     """The epsilon given; None where steps decide it."""
     problem: Problem | None
     """The problem without a constraint; None where steps decide its epsilon."""
     solver: Solver
-    objective: str
-    prior: np.ndarray | None
-    prior_file: Path | None
-    order: int | None
-    width: int | None
+    goal: dict[str, Any]
+    """The objective and the prior."""
     layout: Layout | None
     """The domain as edges, labels and columns describe it; None where it was named."""
     users: Data | None
@@ -86,179 +81,210 @@ class Request:
 
     def elsewhere(self, domain: str) -> Workload:
         """Return the same queries on another domain."""
-        return read_workload(self.name, domain, self.order, self.width)
+        return self.asked.queries.read(self.name, domain)
+
+    @staticmethod
+    def of(
+        workload: str, epsilon: float | None, asked: AskedOptions, sample: SampleOptions = NO_FILE
+    ) -> Request:
+        """Return the request, refusing what is wrong with it before any work."""
+        from stratagem.math.privacy import check
+        from stratagem.problem import problem_of
+
+        if epsilon is not None:
+            check(epsilon)
+        if (sample.data is None) != (not sample.column):
+            raise ValueError(
+                "--data and --column belong together, but only one was given: name a file and its column"
+            )
+        policy = sample.reading.policy(sample.data, as_is=sample.as_is)
+        described = _described(workload, asked, sample, policy)
+        found = read_described(workload, asked.domain, asked.queries, asked.values, described)
+        solver, goal = asked.search.read(), asked.goal.read(found)
+        problem = None if epsilon is None else problem_of(found, epsilon, **goal)
+        return Request(
+            name=workload,
+            asked=asked,
+            workload=found,
+            budget=epsilon,
+            problem=problem,
+            solver=solver,
+            goal=goal,
+            layout=described,
+            users=_users(found, described, sample, policy),
+        )
 
 
-@dataclass(frozen=True)
-class Saved:
-    """A saved strategy in place of a request."""
+def _described(workload: str, asked: AskedOptions, sample: SampleOptions, policy: Policy) -> Layout | None:
+    """Return the domain that edges, labels and columns describe; None where it has a name."""
+    from stratagem.workloads.given import check_order, leaves_domain
 
-    file: Path
-    objective: str
-    judged: bool
-    """Whether the objective was named."""
+    if asked.domain is not None or not leaves_domain(workload):
+        return None
+    described = derive(asked.values, sample.data, sample.column, policy)
+    if described is not None:
+        check_order(workload, (one for one in described.domain.attributes if one.name in described.found))
+    return described
+
+
+def _users(asked: Workload, described: Layout | None, sample: SampleOptions, policy: Policy) -> Data | None:
+    """Return the users of a file, where one was given."""
+    from stratagem.domain.columns import read
+    from stratagem.domain.policy import FAIL, OTHER
+
+    if sample.data is None or sample.column is None:
+        return None
+    columns = named_columns(sample.column) if described else sample.column
+    if described and len(described.found) == len(asked.domain.names) and policy.invalid == FAIL:
+        policy = replace(policy, invalid=OTHER)  # which the values that were found have where a row needs it
+    return read(sample.data, asked.domain, read_sources(asked.domain, columns), policy)
+
+
+@contextmanager
+def requested(
+    workload: str, epsilon: float | None, asked: AskedOptions, sample: SampleOptions = NO_FILE
+) -> Iterator[Request]:
+    """Yield the request of a command: as its searches, what comes after them takes one core on small domains."""
+    from stratagem.math.computing import on_one_core
+
+    request = Request.of(workload, epsilon, asked, sample)
+    with on_one_core(request.workload.domain_size):
+        yield request
 
 
 SUFFIXES = (".json", ".npz", ".mat", ".parquet")
-"""What the names of files end in that hold a strategy, never queries."""
-
-
-ASKED = ("objective", "seconds")
+"""What the names of files end in that hold a strategy, never queries; .csv and .npy files hold queries."""
+JUDGED = ("objective", "seconds")
 """The options that a saved strategy does not answer itself."""
-OF_DATA = ("data", "column", "invalid", "missing", "mapping", "as_is", "decimal", "clip")
-"""The options that concern a file of values."""
 
 
-def requesting(
-    command: Callable[..., None], *, data: bool = False, steps: bool = False
-) -> Callable[..., None]:
-    """Return the command with the request's arguments and options before its own, in place of the request.
-
-    Those that name data are among them where the command asks for `data`; with `steps` it needs no epsilon.
-    """
-    shared = dict(inspect.signature(_request, eval_str=True).parameters)
-    if not steps:
-        shared["epsilon"] = shared["epsilon"].replace(annotation=EPSILON, default=inspect.Parameter.empty)
-    return _asking(command, shared if data else _without_data(shared), _request)
-
-
-def requesting_or_saved(command: Callable[..., None]) -> Callable[..., None]:
-    """Return the same for a command that takes a file of a strategy in place of a workload as well."""
-    shared = _without_data(inspect.signature(_request, eval_str=True).parameters)
-    shared["workload"] = shared["workload"].replace(annotation=WORKLOAD_OR_FILE)
-    return _asking(command, shared, _request_or_saved)
-
-
-def _without_data(parameters: Mapping[str, inspect.Parameter]) -> dict[str, inspect.Parameter]:
-    return {name: one for name, one in parameters.items() if name not in OF_DATA}
-
-
-def _asking(
-    command: Callable[..., None],
-    shared: Mapping[str, inspect.Parameter],
-    read: Callable[..., Request | Saved],
-) -> Callable[..., None]:
-    own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
-
-    @wraps(command)
-    def run(**given: Any) -> None:
-        axis, _, places = (given.get("over") or "").partition("=")
-        if axis == "domain" and "domain" in shared and given["domain"] is None:
-            given["domain"] = places.split(",")[0]  # any of them: each is asked about in place of it
-        asked = read(**{name: given.pop(name) for name in shared})
-        with _on_one_core(asked):
-            command(asked, **given)
-
-    parameters = [*shared.values(), *own]
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    vars(run)["__signature__"] = inspect.Signature(parameters)
-    return run
-
-
-def _on_one_core(asked: Request | Saved) -> AbstractContextManager[object]:
-    """Return the context of a command: as its searches, what comes after them takes one core on small domains."""
-    from stratagem.math.computing import on_one_core
-
-    return on_one_core(asked.workload.domain_size) if isinstance(asked, Request) else nullcontext()
-
-
-def saved_alone(workload: str, given: Iterable[str]) -> Path | None:
-    """Return the file if a strategy is saved in it, None for a workload; .csv and .npy files hold queries."""
-    if not workload.lower().endswith(SUFFIXES):
-        return None
-    for name in given:
-        raise ValueError(
-            f"--{name} was given with {workload}, which holds a strategy that is already made: leave it out"
-        )
-    return Path(workload)
-
-
-def _request_or_saved(workload: str, epsilon: float | None, **others: Any) -> Request | Saved:
-    """Return what a file of a strategy is asked for, or the request of a workload."""
-    given = [name for name, value in (others | {"epsilon": epsilon}).items() if value != DEFAULTS[name]]
-    if (file := saved_alone(workload, (name for name in given if name not in ASKED))) is not None:
-        return Saved(file, others["objective"], "objective" in given)
+def is_saved(workload: str, epsilon: float | None, asked: AskedOptions) -> bool:
+    """Return whether a workload is the file of a strategy, which leaves nothing to be asked; else it needs a budget."""
+    if workload.lower().endswith(SUFFIXES):
+        given = [*chosen(asked), *(["epsilon"] if epsilon is not None else [])]
+        for name in (name for name in given if name not in JUDGED):
+            raise ValueError(
+                f"--{name} was given with {workload}, which holds a strategy that is already made: leave it out"
+            )
+        return True
     if epsilon is None:
         refuse_bare(workload, "a saved strategy (.ldp.json or .npz), or queries with --epsilon,")
-        raise ValueError(f"{workload} was given without a privacy budget: add one, for example --epsilon 1")
-    return _request(workload, epsilon, **others)
+        raise no_budget(workload)
+    return False
 
 
-def _request(
-    workload: WORKLOAD,
-    epsilon: WORKLOAD_EPSILON = None,
-    domain: DOMAIN = None,
-    order: ORDER = None,
-    width: WIDTH = None,
-    objective: OBJECTIVE = "average",
-    prior: PRIOR = None,
-    solver: SOLVER = "auto",
-    outputs: OUTPUTS = None,
-    restarts: RESTARTS = None,
-    seed: SEED = None,
-    gap: GAP = None,
-    seconds: SECONDS = None,
-    data: DATA = None,
-    column: COLUMN = None,
-    edges: EDGES = None,
-    labels: LABELS = None,
-    unit: UNIT = None,
-    invalid: INVALID = "fail",
-    missing: MISSING = None,
-    mapping: MAP = None,
-    as_is: AS_IS = False,
-    decimal: DECIMAL = None,
-    clip: CLIP = False,
-) -> Request:
-    """Return the request, refusing what is wrong with it before any work."""
-    from stratagem.domain.columns import read
-    from stratagem.domain.policy import FAIL, OTHER
-    from stratagem.math.privacy import check
-    from stratagem.problem import problem_of
-    from stratagem.study.preset import limited, solver_of
-    from stratagem.workloads.given import check_order, leaves_domain
+def no_budget(workload: str) -> ValueError:
+    """Return what to say of a workload that nobody gave an epsilon."""
+    return ValueError(f"{workload} was given without a privacy budget: add one, for example --epsilon 1")
 
-    if epsilon is not None:
-        check(epsilon)
-    if (data is None) != (not column):
+
+SEVERAL = "several"
+
+
+@options
+class ConstraintOptions:
+    """What a strategy must keep to; several caps are as many constraints."""
+
+    guess_cap: Annotated[
+        str | None,
+        Option(
+            help="Most often that the best guess of an answer from one report may be right, such as 0.05. To see what "
+            f"caps cost: 0.2,0.1,0.05, or {SEVERAL}."
+        ),
+    ] = None
+    shuffled_by: Annotated[
+        int | None,
+        Option(help="People whose reports a shuffler mixes: --epsilon is then that of all shuffled reports."),
+    ] = None
+    central_delta: Annotated[
+        float | None,
+        Option(
+            "--delta",
+            help="With --shuffled-by: extra probability that epsilon does not cover, 1e-6 by default.",
+        ),
+    ] = None
+    local: Annotated[
+        float | None, Option(help="With --shuffled-by: largest epsilon of one report, 10 by default.")
+    ] = None
+    permanent: Annotated[
+        float | None,
+        Option(
+            "--memo",
+            help="Epsilon of any number of reports of one person about one value, above that of one report: the device "
+            "keeps its first draw.",
+        ),
+    ] = None
+    averaged: Annotated[
+        int | None,
+        Option("--reports", help="With --memo: reports of each person that are averaged, 1 by default."),
+    ] = None
+    step: Annotated[
+        str | None,
+        Option(
+            help="In place of --epsilon: privacy budget between a value and the next, 0.1, or one for each pair of "
+            "neighbours, 0.1,0.1,0.5."
+        ),
+    ] = None
+
+    @property
+    def several(self) -> bool:
+        """Whether caps are to be compared."""
+        return self.guess_cap is not None and (self.guess_cap == SEVERAL or "," in self.guess_cap)
+
+    @property
+    def caps(self) -> list[float]:
+        """The caps that are named."""
+        named = self.guess_cap is not None and self.guess_cap != SEVERAL
+        return _numbers("--guess-cap", self.guess_cap or "") if named else []
+
+    def read(self) -> list[Constraint]:
+        """Return the constraints that the options ask for."""
+        from stratagem.problem import GuessCap, Permanent, Shuffled, Steps
+
+        for name, given, owner, other in (
+            ("--delta", self.central_delta, "--shuffled-by", self.shuffled_by),
+            ("--local", self.local, "--shuffled-by", self.shuffled_by),
+            ("--reports", self.averaged, "--memo", self.permanent),
+        ):
+            if given is not None and other is None:
+                raise ValueError(f"{name} was given without {owner}, which it belongs to: add that")
+        found: list[Constraint] = [GuessCap(cap) for cap in self.caps]
+        if self.shuffled_by is not None:
+            options = {"delta": self.central_delta, "local": self.local}
+            given = {name: x for name, x in options.items() if x is not None}
+            found.append(Shuffled(self.shuffled_by, **given))
+        if self.permanent is not None:
+            found.append(Permanent(self.permanent, 1 if self.averaged is None else self.averaged))
+        if self.step is not None:
+            steps = _numbers("--step", self.step)
+            found.append(Steps(steps[0] if len(steps) == 1 else steps))
+        return found
+
+
+def check_line(workload: Workload) -> None:
+    """Refuse steps between values of which one has no place on a line."""
+    for one in workload.domain.attributes:
+        if one.size - 1 in one.values.outside:
+            raise ValueError(
+                f"the value {one.value(one.size - 1)} has no place on a line, whose values are private by distance: "
+                "leave it out"
+            )
+
+
+def _numbers(option: str, text: str) -> list[float]:
+    """Return the numbers between commas."""
+    try:
+        return [parse_number(part) for part in text.split(",")]
+    except ValueError:
         raise ValueError(
-            "--data and --column belong together, but only one was given: name a file and its column"
-        )
-    policy = read_policy(data, invalid, missing, clip, decimal, mapping, as_is)
-    described = (
-        derive(edges, labels, data, column, unit, policy)
-        if domain is None and leaves_domain(workload)
-        else None
-    )
-    if described is not None:
-        check_order(workload, (one for one in described.domain.attributes if one.name in described.found))
-    asked = read_described(workload, domain, order, width, edges, labels, unit, described)
-    chosen = solver_of(solver, gap=gap, seconds=seconds, outputs=outputs, restarts=restarts, seed=seed)
-    chosen = limited(chosen, deadline().seconds)
-    belief = read_prior(prior, asked)
-    problem = None if epsilon is None else problem_of(asked, epsilon, objective, belief)
-    users = None
-    if data is not None and column is not None:
-        columns = named_columns(column) if described else column
-        if described and len(described.found) == len(asked.domain.names) and invalid == FAIL:
-            policy = replace(
-                policy, invalid=OTHER
-            )  # which the values that were found have where a row needs it
-        users = read(data, asked.domain, read_sources(asked.domain, columns), policy)
-    return Request(
-        workload, asked, epsilon, problem, chosen, objective, belief, prior, order, width, described, users
-    )
-
-
-DEFAULTS = {name: one.default for name, one in inspect.signature(_request).parameters.items()} | {
-    "epsilon": None
-}
+            f"{option} is {text!r}: give one number such as 0.1, or several, 0.1,0.1,0.5"
+        ) from None
 
 
 AXES = ("epsilon", "domain")
 OVER = Annotated[
     str | None,
-    typer.Option(help="epsilon=0.5,1,2 or domain=16,32,64: once for each, in place of the one given."),
+    Option(help="epsilon=0.5,1,2 or domain=16,32,64: once for each, in place of the one given."),
 ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from stratagem.cli.estimate import read_counts
 from stratagem.cli.interruption import keeping, progress
@@ -16,14 +16,13 @@ from stratagem.cli.output import write, write_files, write_json
 def rounds(
     file: BUNDLE,
     counts: COUNTS,
-    out: Annotated[Path, typer.Option("-o", "--out", help="The bundle of the second round, *.ldp.json.")],
+    out: Annotated[Path, Option("-o", "--out", help="The bundle of the second round, *.ldp.json.")],
     users: Annotated[
-        int | None,
-        typer.Option(help="People of the second round, by default four for each report of the first."),
+        int | None, Option(help="People of the second round, by default four for each report of the first.")
     ] = None,
     cells: Annotated[
         int | None,
-        typer.Option(help="Merged bins, by default as many as the people leave room for, at most 64."),
+        Option(help="Merged bins, by default as many as the people leave room for, at most 64."),
     ] = None,
     seconds: SECONDS = None,
     force: FORCE = False,
@@ -46,15 +45,12 @@ def rounds(
     with keeping():
         second.save(out, overwrite=True)
         attribute = second.attributes[0]
+        edges = attribute.values.entry()["edges"]
         if json:
-            write_json(
-                {"mechanism": second.identifier, "edges": attribute.values.entry()["edges"], "file": str(out)}
-            )
+            write_json({"mechanism": second.identifier, "edges": edges, "file": str(out)})
             return
-        write(
-            f"{attribute.name}: {first.attributes[0].size} values merged into {attribute.size}, edges "
-            f"{','.join(attribute.values.entry()['edges'])}"
-        )
+        merged = f"{attribute.name}: {first.attributes[0].size} values merged into {attribute.size}"
+        write(f"{merged}, edges {','.join(edges)}")
         write(
             f"{counted(tally.reports, 'report')} chose them. Whoever sent one of these takes no part in the second "
             f"round, so that epsilon {float(second.epsilon):g} holds for everybody."

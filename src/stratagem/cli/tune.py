@@ -4,44 +4,37 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
+from typer import Argument
 
 from stratagem.cli.interruption import progress
 from stratagem.cli.layout import check_values_kept, read_described
-from stratagem.cli.optimise import OUT, check_out, data, described, save
+from stratagem.cli.optimise import SavedSolution, check_out
 from stratagem.cli.option import (
     DOMAIN,
-    EDGES,
     EPSILON,
     FORCE,
     JSON,
-    LABELS,
-    OBJECTIVE,
-    ORDER,
-    PRIOR,
+    OUT,
     SECONDS,
-    UNIT,
-    WIDTH,
     WORKLOAD,
-    read_prior,
+    GoalOptions,
+    QueryOptions,
+    ValueOptions,
 )
-from stratagem.cli.output import write, write_facts, write_json, write_parts
+from stratagem.cli.output import apart, facts_lines, write_json, write_lines
 
 
 def tune(
+    *,
     workload: WORKLOAD,
-    mechanism: Annotated[str, typer.Argument(metavar="MECHANISM", help="A name of `stratagem list`.")],
+    mechanism: Annotated[str, Argument(metavar="MECHANISM", help="A name of `stratagem list`.")],
     epsilon: EPSILON,
     domain: DOMAIN = None,
-    order: ORDER = None,
-    width: WIDTH = None,
-    objective: OBJECTIVE = "average",
-    prior: PRIOR = None,
+    queries: QueryOptions,
+    goal: GoalOptions,
+    values: ValueOptions,
     seconds: SECONDS = None,
     out: OUT = None,
-    edges: EDGES = None,
-    labels: LABELS = None,
-    unit: UNIT = None,
     force: FORCE = False,
     json: JSON = False,
 ) -> None:
@@ -49,16 +42,15 @@ def tune(
     from stratagem.study.summary import summary
     from stratagem.study.tuning import tune as run
 
-    asked = read_described(workload, domain, order, width, edges, labels, unit)
-    belief = read_prior(prior, asked)
-    check_out(out, plain=belief is None and objective == "average", force=force)
+    asked = read_described(workload, domain, queries, values)
+    options = goal.read(asked)
+    check_out(out, plain=goal.plain, force=force)
     check_values_kept(out, asked.domain)
     with progress("tuning"):
-        solution = run(asked, epsilon, mechanism, objective=objective, prior=belief)
-    reports = save(solution, workload, out)
+        solution = run(asked, epsilon, mechanism, **options)
+    found = SavedSolution.saved(solution, workload, out, goal.prior)
     if json:
-        write_json(data(solution, workload, prior, out, reports))
+        write_json(found.record())
         return
-    write_parts(summary(solution.problem, solution.bounds, solution, None, mechanism))
-    write()
-    write_facts(described(solution, workload, out, reports))
+    said = summary(solution.problem, solution.bounds, solution, None, mechanism)
+    write_lines([*apart(said), "", *facts_lines(found.facts())])

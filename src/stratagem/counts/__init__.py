@@ -20,11 +20,10 @@ from stratagem.counts.closed import (
 )
 from stratagem.counts.consumer import Consumer, Posterior, posterior, serve
 from stratagem.counts.estimation import CountEstimate, estimate, unbiased_weights
-from stratagem.counts.mechanism import CountMechanism
+from stratagem.counts.mechanism import CountMechanism, CountTable, exponential
 from stratagem.counts.optimum import CountDesign, CountStatus, design
 from stratagem.counts.property import Property
 from stratagem.counts.remap import Derivation, Remap, best_remap, derivation, merged, reach_ratio
-from stratagem.counts.table import CountTable, exponential
 
 __all__ = [
     "ClosedForm",

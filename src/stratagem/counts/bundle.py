@@ -15,6 +15,7 @@ import base64
 import json
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import singledispatch
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,8 @@ import numpy as np
 
 from stratagem.counts.closed import TABLE, ClosedForm, ExplicitFair, Geometric, Uniform
 from stratagem.counts.exact import LEAST, Whole
-from stratagem.counts.mechanism import CountMechanism, check_ratio
+from stratagem.counts.mechanism import CountMechanism, CountTable, check_ratio
 from stratagem.counts.property import names
-from stratagem.counts.table import CountTable
 from stratagem.io.target import check_target, written_atomically
 from stratagem.mechanism.client import (
     ADVICE,
@@ -93,7 +93,7 @@ def content(mechanism: CountMechanism) -> dict[str, Any]:
         "version": VERSION,
         "size": mechanism.size,
         "alpha": _texts(mechanism.alpha),
-        "mechanism": {"kind": mechanism.name} if isinstance(mechanism, ClosedForm) else _table(mechanism),
+        "mechanism": _described(mechanism),
         "properties": names(mechanism.properties),
         "certificate": {"worst_ratio": _texts(ratio), "allowed_ratio": _texts(bound)},
     }
@@ -106,13 +106,14 @@ def parse(raw: bytes) -> CountMechanism:
     bundle = unsealed(raw, FORMAT, VERSION, keys)
     size, alpha, described = bundle["size"], _alpha(bundle["alpha"]), bundle["mechanism"]
     whole_number(size, "size", 1, PARTS)
-    if isinstance(described, dict) and described.get("kind") == "table":
+    kind = described.get("kind") if isinstance(described, dict) else None
+    if kind == "table":
         found: CountMechanism = _read_table(described, size, alpha)
     else:
         exact_keys(described, "the mechanism", "kind")
-        if not isinstance(described["kind"], str) or described["kind"] not in CLOSED:
+        if str(kind) not in CLOSED:
             raise ValueError(f"the mechanism is none of {', '.join(CLOSED)} and table: update stratagem")
-        found = CLOSED[described["kind"]](size, alpha)
+        found = CLOSED[str(kind)](size, alpha)
     true = content(found)
     if bundle["certificate"] != true["certificate"]:
         raise ValueError(f"the certificate is not that of the mechanism: {ADVICE}")
@@ -125,8 +126,9 @@ def parse(raw: bytes) -> CountMechanism:
     return found
 
 
-def _table(mechanism: CountMechanism) -> dict[str, str]:
-    """Return the content of a table as a bundle stores it."""
+@singledispatch
+def _described(mechanism: CountMechanism) -> dict[str, str]:
+    """Return a mechanism as a bundle stores it: the name of a closed form, else its table."""
     if mechanism.size > TABLE:
         raise ValueError(f"the table is for {mechanism.size} people, but a bundle holds at most {TABLE}")
     name, (cells, total) = mechanism.name, mechanism.whole()
@@ -136,6 +138,11 @@ def _table(mechanism: CountMechanism) -> dict[str, str]:
     raw = b"".join(number.to_bytes(width, "big") for number in cells.T.ravel().tolist())
     text = base64.b64encode(raw).decode()
     return {"kind": "table", "name": name, "total": _text(total), "columns": text}
+
+
+@_described.register
+def _(mechanism: ClosedForm) -> dict[str, str]:
+    return {"kind": mechanism.name}
 
 
 def _read_table(data: Mapping[str, Any], size: int, alpha: Fraction) -> CountTable:

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
-from typing import NamedTuple, TypeVar
+from functools import singledispatch
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -203,10 +204,14 @@ def _terms(n: int, alpha: float, power: int, above: int) -> np.ndarray:
     return np.where(k > above, k.astype(float) ** power * alpha**k, 0.0)
 
 
-def _powers(alpha: Number, terms: int) -> Number:
+@singledispatch
+def _powers(alpha: Any, terms: int) -> Any:
     """Return 1 + a + ... + a^(terms - 1) = (1 - a^terms)/(1 - a), without cancellation where a is near 1."""
-    if isinstance(alpha, Fraction):
-        return (1 - alpha**terms) / (1 - alpha)
+    return (1 - alpha**terms) / (1 - alpha)
+
+
+@_powers.register
+def _(alpha: float, terms: int) -> float:
     return math.expm1(terms * math.log(alpha)) / (alpha - 1) if alpha < 1 else float(terms)
 
 

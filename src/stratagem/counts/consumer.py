@@ -56,14 +56,7 @@ def serve(
     (losses that rise at different rates on both sides of the count showed no exception either).
     A minimax consumer (aggregate "max"), who knows only which counts are possible, needs random answers.
 
-    Args:
-        size: n, the people in a group; counts are 0 to n.
-        alpha: exp(-epsilon), between 0 and 1; give this or epsilon.
-        loss: "L0", "L1", "L2" ("L0,2": errors above 2 only), or a matrix C (n+1 x n+1).
-        prior: weights w of the counts (n+1); uniform by default. Under "max" only which are positive matters.
-        epsilon: the privacy budget, instead of alpha.
-        aggregate: "sum" for the Bayesian, "max" for the minimax consumer.
-        solver: "HIGHS" or "CLARABEL", for the mechanism made to measure.
+    The parameters are those of `design`; aggregate "sum" is the Bayesian consumer, "max" the minimax one.
 
     Raises:
         ValueError: for parameters out of range, or n > 512.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import singledispatch
 from typing import Literal, get_args
 
 import numpy as np
@@ -83,17 +84,23 @@ def estimate(
     if about not in get_args(About):
         raise ValueError(f"about is {about!r}: choose groups or population")
     f, groups = _statistic(statistic, mechanism.size), int(tally.sum())
-    g = unbiased_weights(mechanism, f)
+    g = _weights(mechanism, f)
     values = g @ tally
-    if about == "groups":
-        variances = (g**2 - _square_weights(mechanism, f)) @ tally
-    elif groups == 1:
-        raise ValueError('one group says nothing about the spread of a population: choose about="groups"')
-    else:
-        variances = (g - values[..., None] / groups) ** 2 @ tally * (groups / (groups - 1))
+    variances = _variances(mechanism, f, g, tally, about)
     errors = np.sqrt(np.maximum(variances, 0))
-    scale = groups if isinstance(statistic, str) and statistic == "mean" else 1
+    scale = groups if str(statistic) == "mean" else 1
     return CountEstimate(values / scale, errors / scale, groups, confidence)
+
+
+def _variances(
+    mechanism: CountMechanism, f: np.ndarray, g: np.ndarray, tally: np.ndarray, about: About
+) -> np.ndarray:
+    """Return the variances about these groups, or about the population: k times the sample variance of g."""
+    if about == "groups":
+        return (g**2 - _square_weights(mechanism, f)) @ tally
+    if (groups := int(tally.sum())) == 1:
+        raise ValueError('one group says nothing about the spread of a population: choose about="groups"')
+    return (g - (g @ tally)[..., None] / groups) ** 2 @ tally * (groups / (groups - 1))
 
 
 def unbiased_weights(mechanism: CountMechanism, statistic: str | Sequence | np.ndarray) -> np.ndarray:
@@ -107,12 +114,12 @@ def unbiased_weights(mechanism: CountMechanism, statistic: str | Sequence | np.n
         ValueError: if there is no such g up to rounding, that is, f is no combination of the rows of P; if that
             takes a matrix and n > 4096; or for an unknown statistic.
     """
-    f = _statistic(statistic, mechanism.size)
-    if isinstance(mechanism, Geometric):
-        a, still = float(mechanism.alpha), float(1 - mechanism.alpha)
-        slope = np.diff(f, axis=-1)
-        inner = -np.diff(slope, axis=-1) / still
-        return f + a / still * np.concatenate([-slope[..., :1], inner, slope[..., -1:]], axis=-1)
+    return _weights(mechanism, _statistic(statistic, mechanism.size))
+
+
+@singledispatch
+def _weights(mechanism: CountMechanism, f: np.ndarray) -> np.ndarray:
+    """Return the weights of values f by least squares."""
     P = mechanism.matrix
     mass = P.sum(axis=1)
     scale = np.where(mass > SINGULAR, np.maximum(mass, SINGULAR) ** -0.5, 0.0)
@@ -125,10 +132,18 @@ def unbiased_weights(mechanism: CountMechanism, statistic: str | Sequence | np.n
     return g
 
 
+@_weights.register
+def _(mechanism: Geometric, f: np.ndarray) -> np.ndarray:
+    a, still = float(mechanism.alpha), float(1 - mechanism.alpha)
+    slope = np.diff(f, axis=-1)
+    inner = -np.diff(slope, axis=-1) / still
+    return f + a / still * np.concatenate([-slope[..., :1], inner, slope[..., -1:]], axis=-1)
+
+
 def _square_weights(mechanism: CountMechanism, f: np.ndarray) -> np.ndarray:
     """Return the unbiased weights of f^2."""
     try:
-        return unbiased_weights(mechanism, f**2)
+        return _weights(mechanism, f**2)
     except ValueError:
         raise ValueError(
             f"the outputs of the {mechanism.name} mechanism determine the estimate, but not its error about these "

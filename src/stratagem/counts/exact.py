@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import singledispatch
 from math import gcd
 from numbers import Rational, Real
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -130,9 +131,7 @@ def decay(alpha: float | str | Fraction | None = None, epsilon: float | None = N
 def proper_fraction(value: object, name: str) -> Fraction:
     """Return the decimal number or quotient that was given for `name`, exactly."""
     try:
-        floating = isinstance(value, Real) and not isinstance(value, Rational)
-        written = plain_digits(value) if isinstance(value, str) else value
-        found = Fraction(repr(float(value)) if floating else written)  # type: ignore[arg-type]
+        found = Fraction(_written(value))
     except (TypeError, ValueError, ArithmeticError):
         found = Fraction(0)
     if not LEAST <= found < 1:
@@ -140,6 +139,27 @@ def proper_fraction(value: object, name: str) -> Fraction:
             f"{name} is {_short(value)}: give a number between 0 and 1 (1e-131 at least), for example 0.9 or 10/11"
         )
     return found
+
+
+@singledispatch
+def _written(value: Any) -> Any:
+    """Return a number as it is written, which a fraction is exactly: a double by its fewest digits."""
+    return value
+
+
+@_written.register
+def _(value: str) -> str:
+    return plain_digits(value)
+
+
+@_written.register
+def _(value: Real) -> str:
+    return repr(float(value))
+
+
+@_written.register
+def _(value: Rational) -> Rational:
+    return value
 
 
 def _short(value: object) -> str:

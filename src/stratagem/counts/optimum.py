@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -14,13 +14,21 @@ import numpy as np
 
 from stratagem.counts import bundle
 from stratagem.counts.closed import ExplicitFair, Geometric, Kind, route
-from stratagem.counts.exact import BITS, decay, fixed_point, proper_fraction, repaired, whole_size
+from stratagem.counts.exact import (
+    BITS,
+    decay,
+    fixed_point,
+    log_decay,
+    proper_fraction,
+    repaired,
+    whole_size,
+)
 from stratagem.counts.loss import Aggregate, Loss, check_aggregate, distance_power, total_cost, weights_of
-from stratagem.counts.mechanism import MATRIX, CountMechanism
+from stratagem.counts.mechanism import MATRIX, CountMechanism, CountTable
 from stratagem.counts.program import SMALLEST, TIGHT, Engine, Program, Request, minimise, other
 from stratagem.counts.property import Property, names, property_set
-from stratagem.counts.table import CountTable
 from stratagem.io.screen import show
+from stratagem.io.table import Table
 from stratagem.io.target import check_target, written_atomically
 from stratagem.math.number import integer
 
@@ -120,6 +128,8 @@ SLIGHT = 1e-9
 """Fraction of the uniform mechanism's cost below which a cost counts as zero."""
 
 
+PRINTED = 10
+"""Group size up to which the matrix is printed."""
 REACHES = "1 hides one person's answer, n any count from any other"
 
 
@@ -171,6 +181,36 @@ class CountDesign:
             f"{self.loss} {self.cost:.6f}, bound {self.bound:.6f}; {self.route}\n"
             f"properties: {', '.join(names(found.properties)) or 'none'}\n{self.status}"
         )
+
+    def record(self) -> dict[str, Any]:
+        """Return the design as named values; the matrix of a large group is None."""
+        found = self.mechanism
+        return {
+            "name": found.name,
+            "size": found.size,
+            "alpha": float(found.alpha),
+            "epsilon": -log_decay(found.alpha),
+            "epsilon_realised": abs(log_decay(1 / found.ratio())),
+            "loss": self.loss,
+            "cost": self.cost,
+            "bound": self.bound,
+            "gap": self.gap,
+            "requested": names(self.requested),
+            "properties": names(found.properties),
+            "route": self.route,
+            "status": str(self.status),
+            "matrix": found.matrix.tolist() if found.size <= MATRIX else None,
+        }
+
+    def sentences(self) -> Iterator[str | Table]:
+        """Yield what was found, with the matrix where it is small."""
+        yield str(self)
+        if self.mechanism.size <= PRINTED:
+            counts = range(self.mechanism.size + 1)
+            rows = zip(counts, self.mechanism.matrix, strict=True)
+            cells = [(str(output), *(f"{p:.4f}" for p in row)) for output, row in rows]
+            yield from ("", "probability of an output (row) at a count (column):")
+            yield Table(("", *map(str, counts)), cells)
 
     def plot(self, path: str | Path | None = None) -> Figure:
         """Draw the matrix as a heat map, its properties marked; write an .svg, .png or .pdf if a path is given.

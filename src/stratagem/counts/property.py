@@ -75,20 +75,17 @@ class Property(StrEnum):
 
 def property_set(asked: str | Property | Iterable[str | Property]) -> frozenset[Property]:
     """Return the properties named, as in "RM,WH", ["RM", "WH"] or "all"."""
-    if isinstance(asked, Property) or not isinstance(asked, Iterable):
-        asked = [asked]
+    known = {one.name: {one} for one in Property} | {str(one).upper(): {one} for one in Property}
+    known["ALL"] = set(Property)
+    listed: Iterable[object] = asked if isinstance(asked, Iterable) else [asked]
     if isinstance(asked, str):
-        asked = [name.strip() for name in asked.split(",") if name.strip()]
-    found = set()
-    for name in asked:
-        if isinstance(name, Property):
-            found.add(name)
-        elif str(name).upper() == "ALL":
-            found |= set(Property)
-        elif str(name).upper() in Property.__members__:
-            found.add(Property[str(name).upper()])
-        else:
+        single = asked.upper() in known
+        listed = [asked] if single else [name.strip() for name in asked.split(",") if name.strip()]
+    found: set[Property] = set()
+    for name in listed:
+        if (key := str(name).upper()) not in known:
             raise ValueError(f"property {name!r} is unknown: choose from {', '.join(Property.__members__)}")
+        found |= known[key]
     return frozenset(found)
 
 

@@ -10,9 +10,8 @@ import numpy as np
 
 from stratagem.counts.exact import Whole, reduced
 from stratagem.counts.loss import Aggregate, Loss, check_aggregate, weights_of
-from stratagem.counts.mechanism import CountMechanism
+from stratagem.counts.mechanism import CountMechanism, CountTable, worst_ratio
 from stratagem.counts.optimum import REACHES
-from stratagem.counts.table import CountTable, worst_ratio
 from stratagem.math.computing import quiet_solver
 from stratagem.math.number import integer
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from stratagem.math.number import integer, numbers, real, users_text
 from stratagem.math.privacy import MAXIMUM, MINIMUM, check, check_delta, check_several
 from stratagem.math.shuffling import USERS, Target
-from stratagem.strategies import Strategy, TranslationStrategy
+from stratagem.strategies import Randomiser
 from stratagem.workloads import Workload
 
 
@@ -29,7 +29,7 @@ class Constraint(ABC):
         """
 
     @abstractmethod
-    def holds(self, strategy: Strategy | TranslationStrategy, epsilon: float) -> bool:
+    def holds(self, strategy: Randomiser, epsilon: float) -> bool:
         """Return whether a strategy keeps to it and to the epsilon of the problem, by its own probabilities."""
 
 
@@ -64,7 +64,7 @@ class GuessCap(Constraint):
             )
         return GuessCap(cap), check(epsilon)
 
-    def holds(self, strategy: Strategy | TranslationStrategy, epsilon: float) -> bool:
+    def holds(self, strategy: Randomiser, epsilon: float) -> bool:
         return strategy.epsilon <= epsilon and strategy.guess <= self.guess * (1 + self.ROUNDING)
 
 
@@ -102,7 +102,7 @@ class Shuffled(Constraint):
             )
         return Shuffled(users, self.delta, local), central
 
-    def holds(self, strategy: Strategy | TranslationStrategy, epsilon: float) -> bool:
+    def holds(self, strategy: Randomiser, epsilon: float) -> bool:
         return self.target(epsilon).reached(strategy.blanket)
 
     def target(self, epsilon: float) -> Target:
@@ -143,7 +143,7 @@ class Permanent(Constraint):
             )
         return Permanent(permanent, k), once
 
-    def holds(self, strategy: Strategy | TranslationStrategy, epsilon: float) -> bool:
+    def holds(self, strategy: Randomiser, epsilon: float) -> bool:
         """Return whether one report has the epsilon of the problem; a permanent report is made from any such."""
         return strategy.epsilon <= epsilon
 
@@ -207,7 +207,7 @@ class Steps(Constraint):
             )
         return Steps(d), total
 
-    def holds(self, strategy: Strategy | TranslationStrategy, epsilon: float) -> bool:
+    def holds(self, strategy: Randomiser, epsilon: float) -> bool:
         """Return whether no report tells two values apart by more than their distance."""
         apart = told_apart(strategy.dense().matrix)
         if self.on_line:

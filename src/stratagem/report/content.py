@@ -16,12 +16,12 @@ from stratagem.mechanism.export.saved import StoredStrategy
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.problem import Average, WarmStart, WorstCase, problem_of
 from stratagem.solvers import Status
-from stratagem.strategies import Strategy, SurveyStrategy
+from stratagem.strategies import Strategy
 from stratagem.study.comparison import Comparison
 from stratagem.study.comparison_sweep import Sweep
-from stratagem.study.optimisation import CERTIFIED, ENDED_BY_HAND, certify
+from stratagem.study.optimisation import CERTIFIED, ENDED_BY_HAND
 from stratagem.study.ranking import rank_affordable
-from stratagem.study.solution import Solution
+from stratagem.study.solution import Solution, certify
 from stratagem.workloads import Attribute
 from stratagem.workloads.naming import Naming
 
@@ -168,10 +168,10 @@ def rated(saved: Mechanism | StoredStrategy, objective: str = Average.kind) -> S
     through = estimator(strategy, saved.prior)
     accuracy = through.accuracy(saved.workload)
     value = problem.measure(accuracy, through)
-    invariant = strategy.translated is not None or isinstance(strategy, SurveyStrategy)
-    baselines = rank_affordable(problem, invariant=invariant)
+    linear = isinstance(strategy, Strategy)
+    baselines = rank_affordable(problem, invariant=not linear)
     bounds = problem.bounds
-    if isinstance(strategy, Strategy):
+    if linear:
         allowed = min(SECONDS, deadline().left / 2)
         bounds = problem.tightened(bounds, WarmStart(value, strategy.high_sets()), CERTIFIED, allowed)
     solution = Solution(

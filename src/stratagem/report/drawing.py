@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import zlib
+from functools import singledispatch
 from typing import TYPE_CHECKING, NamedTuple
 from xml.etree import ElementTree
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from stratagem.io.table import Table
 from stratagem.report.content import ReportContent
-from stratagem.report.plots.figure import DATES, STYLE, page
+from stratagem.report.plots.figure import DATES, page, styled
 from stratagem.report.plots.strategy import draw_strategy
 from stratagem.report.verdict import LISTED, values_text
 from stratagem.report.wording import count, odds, percent
@@ -54,10 +55,8 @@ def inlined(drawn: Figure) -> str:
     Styles become presentation attributes, the palette becomes custom properties, and names are this figure's
     own. Colours outside the palette stay as they are, the pixels of a heat map among them.
     """
-    from matplotlib import style
-
     page = io.StringIO()
-    with style.context(STYLE, after_reset=True):
+    with styled():
         drawn.savefig(page, format="svg", transparent=True, metadata=DATES[".svg"])
     source = page.getvalue()
     root = ElementTree.fromstring(source)
@@ -111,26 +110,43 @@ def drawing(subject: ReportContent) -> dict[str, object]:
     strategy, times = subject.solution.strategy, odds(subject.solution.epsilon)
     with page(None, HEIGHT, WIDTH) as drawn:
         draw_strategy(drawn, strategy, subject.attributes)
-    if (translates := strategy.translated) is not None:
-        reading = (
-            "Every pattern stands for many reports: it can be moved to any place, and to any attributes of its kind. "
-            f"A report is {times} times as likely for a person whose values lie in its dark cells as for another."
-        )
-        label = f"{len(translates.patterns):,} patterns, which make {count(translates.outputs)} reports"
-    elif isinstance(strategy, SurveyStrategy):
-        reading = (
-            "Every device draws one part of the questions, whatever the answers are, and its report is about that part "
-            f"alone: at most {times} times as likely for one answer to it as for another."
-        )
-        label = f"{len(strategy.parts):,} parts, which make {count(strategy.outputs)} reports"
-    else:
-        reading = (
-            "A line is a report, as high as it is likely; it is most likely for the values that are dark, and at "
-            f"most {times} times as likely as for those that are white. One report says no more than that."
-        )
-        label = f"{count(strategy.outputs)} reports down, {count(strategy.domain_size)} values across"
+    label, reading = _reading(strategy, times)
     shown = Picture.of(drawn, f"The strategy: {label}. The likeliest of them are in a table.", reading)
     return {"figure": shown, "attributes": _attributes(subject), "parts": _parts(strategy, subject)}
+
+
+@singledispatch
+def _reading(strategy: Strategy | TranslationStrategy | SurveyStrategy, times: str) -> tuple[str, str]:
+    """Return what the picture shows, and how to read it."""
+    return (
+        f"{count(strategy.outputs)} reports down, {count(strategy.domain_size)} values across",
+        (
+            "A line is a report, as high as it is likely; it is most likely for the values that are dark, and at "
+            f"most {times} times as likely as for those that are white. One report says no more than that."
+        ),
+    )
+
+
+@_reading.register
+def _(strategy: TranslationStrategy, times: str) -> tuple[str, str]:
+    return (
+        f"{len(strategy.patterns):,} patterns, which make {count(strategy.outputs)} reports",
+        (
+            "Every pattern stands for many reports: it can be moved to any place, and to any attributes of its kind. "
+            f"A report is {times} times as likely for a person whose values lie in its dark cells as for another."
+        ),
+    )
+
+
+@_reading.register
+def _(strategy: SurveyStrategy, times: str) -> tuple[str, str]:
+    return (
+        f"{len(strategy.parts):,} parts, which make {count(strategy.outputs)} reports",
+        (
+            "Every device draws one part of the questions, whatever the answers are, and its report is about that part "
+            f"alone: at most {times} times as likely for one answer to it as for another."
+        ),
+    )
 
 
 def _attributes(subject: ReportContent) -> Table:
@@ -142,26 +158,9 @@ def _attributes(subject: ReportContent) -> Table:
     return Table(headings, rows, 3, caption="What is known about a person: the attributes and their values")
 
 
+@singledispatch
 def _parts(strategy: Strategy | TranslationStrategy | SurveyStrategy, subject: ReportContent) -> Table:
-    if isinstance(strategy, SurveyStrategy):
-        headings = ("part", "probability", "values", "reports")
-        rows = [
-            (
-                ", ".join(subject.attributes[i].name for i in one.attributes),
-                percent(one.share),
-                count(one.strategy.domain_size),
-                count(one.strategy.outputs) if one.strategy.outputs else "too many to count",
-            )
-            for one in sorted(strategy.parts, key=lambda one: -one.share)[:SHOWN]
-        ]
-        return Table(headings, rows, caption=f"Parts, {_some(len(rows), len(strategy.parts))}")
-    if (translates := strategy.translated) is not None:
-        headings = ("pattern", "probability", "cells", "of them dark", "placements")
-        rows = [
-            (f"{b + 1}", percent(float(translates.weights[b])), *_cells(translates, int(b)))
-            for b in np.argsort(-translates.weights, kind="stable")[:SHOWN]
-        ]
-        return Table(headings, rows, caption=f"Patterns, {_some(len(rows), len(translates.patterns))}")
+    """Return the likeliest reports, patterns, or parts of the questions, as a table."""
     table = strategy.listed()
     likely = table.row_sums / table.domain_size
     chosen = np.argsort(-likely, kind="stable")[:SHOWN]
@@ -186,6 +185,31 @@ def _parts(strategy: Strategy | TranslationStrategy | SurveyStrategy, subject: R
         for y, row in zip(chosen, Q, strict=True)
     ]
     return Table(headings, rows, caption=f"Reports, {_some(len(rows), table.outputs)}")
+
+
+@_parts.register
+def _(strategy: TranslationStrategy, subject: ReportContent) -> Table:
+    headings = ("pattern", "probability", "cells", "of them dark", "placements")
+    rows = [
+        (f"{b + 1}", percent(float(strategy.weights[b])), *_cells(strategy, int(b)))
+        for b in np.argsort(-strategy.weights, kind="stable")[:SHOWN]
+    ]
+    return Table(headings, rows, caption=f"Patterns, {_some(len(rows), len(strategy.patterns))}")
+
+
+@_parts.register
+def _(strategy: SurveyStrategy, subject: ReportContent) -> Table:
+    headings = ("part", "probability", "values", "reports")
+    rows = [
+        (
+            ", ".join(subject.attributes[i].name for i in one.attributes),
+            percent(one.share),
+            count(one.strategy.domain_size),
+            count(one.strategy.outputs) if one.strategy.outputs else "too many to count",
+        )
+        for one in sorted(strategy.parts, key=lambda one: -one.share)[:SHOWN]
+    ]
+    return Table(headings, rows, caption=f"Parts, {_some(len(rows), len(strategy.parts))}")
 
 
 def _cells(strategy: TranslationStrategy, b: int) -> tuple[str, str, str]:

@@ -8,6 +8,8 @@ import platform
 from importlib.metadata import version
 from importlib.resources import files
 
+from markdown_it import MarkdownIt
+
 from stratagem.auditor.independent_check import recheck
 from stratagem.io.table import Table
 from stratagem.math.privacy import posterior, surest
@@ -66,8 +68,6 @@ def _in_whole_numbers(mechanism: Mechanism) -> str:
 
 def threats() -> str:
     """Return the threat model, from the one text that the package has."""
-    from markdown_it import MarkdownIt
-
     parser = MarkdownIt("commonmark", {"html": False})
     source = files("stratagem.mechanism").joinpath("threat-model.md").read_text(encoding="utf-8")
     tokens = parser.parse(source)

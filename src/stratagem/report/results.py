@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 
 from stratagem.estimation.estimate import Estimate
-from stratagem.estimation.share import WRITTEN_OUT, Share, shares
 from stratagem.io.table import Table, render
 from stratagem.io.target import written_atomically
 from stratagem.math.number import number_text, spread, upper
 from stratagem.mechanism.usable import estimate_usability
 from stratagem.report.drawing import WIDTH, Picture
+from stratagem.report.estimated import by_people, shares_of_people
 from stratagem.report.page import check_page, dressed
 from stratagem.report.plots.estimate import plot_estimate
 from stratagem.report.wording import counted, unbroken
@@ -116,12 +116,7 @@ def _table(found: Estimate, some: list[int]) -> Table:
 
 def _of_those_who_answered(found: Estimate, some: list[int]) -> list[Table]:
     """Return the shares of the people who answered, where some did not, a table for the same people."""
-    gaps = any(one.values.outside for one in found.naming.attributes)
-    if not gaps or found.workload.queries * found.workload.domain_size > WRITTEN_OUT:
-        return []
-    groups: dict[str, list[Share]] = {}
-    for one in shares(found, some) if counts_users(found.workload) else []:
-        groups.setdefault(one.words, []).append(one)
+    groups = by_people(shares_of_people(found, some) or [] if counts_users(found.workload) else [])
     headings = ("answer", "share", f"{100 * found.confidence:g}\u00a0% from", "to")
     return [
         Table(headings, [(one.label, *map(_percent, one[2:5])) for one in same], caption=f"Shares {who}")

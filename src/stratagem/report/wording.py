@@ -57,11 +57,6 @@ def unbroken(text: str) -> str:
     return text.replace(" %", "\u00a0%")
 
 
-def factor(ratio: float) -> str:
-    """Write a factor with three significant digits."""
-    return f"{ratio:.3g}" if ratio < 1e6 else f"{ratio:.2e}"
-
-
 def odds(epsilon: float) -> str:
     """Write e^epsilon rounded up, with three digits; up to 2, with three digits of e^epsilon - 1.
 

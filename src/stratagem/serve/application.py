@@ -7,6 +7,7 @@ import binascii
 import hmac
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import PurePosixPath
 
 from starlette.applications import Starlette
@@ -45,13 +46,13 @@ def application(
     /results and /results.json need the token, as a bearer's or as the password of any name. Pages of `origins` may
     send reports too.
     """
+    pages = {"/": (files[FRONT], FRONT)} | {f"/{name}": (content, name) for name, content in files.items()}
     routes = [
-        Route("/reports", _Reports(intake).post, methods=["POST"]),
-        Route("/results", _Guarded(results, token).page),
-        Route("/results.json", _Guarded(results, token).data),
-        Route("/health", _Health(intake).get),
-        Route("/", _File(files[FRONT], FRONT).get),
-        *(Route(f"/{name}", _File(content, name).get) for name, content in files.items()),
+        Route("/reports", partial(_reports, intake), methods=["POST"]),
+        Route("/results", partial(_page, results, token.encode())),
+        Route("/results.json", partial(_data, results, token.encode())),
+        Route("/health", partial(_health, intake)),
+        *(Route(path, partial(_file, content, name)) for path, (content, name) in pages.items()),
     ]
     cors = Middleware(
         CORSMiddleware,
@@ -62,31 +63,24 @@ def application(
     return Starlette(routes=routes, middleware=[cors] if origins else [])
 
 
-class _Reports:
-    """Takes reports."""
-
-    def __init__(self, intake: Intake):
-        self._intake = intake
-
-    async def post(self, request: Request) -> Response:
-        """Answer with what became of the reports in a request."""
-        intake = self._intake
-        try:
-            kind = kind_of(request)
-            if not intake.allowance.left:
-                raise RefusedError(429, "more reports come than are taken: send it again in a second")
-            intake.allowance.spend(1)
-            ids, outputs, refused = reports_of(await body_of(request, kind), kind, intake.form)
-            intake.allowance.spend(len(ids) + refused.total() - 1)
-            intake.refuse(refused)
-            found = Counter((await intake.take(ids, outputs)).tolist()) if len(ids) else Counter()
-        except RefusedError as error:
-            return _refusal(error.status, str(error))
-        except BusyError:
-            return _refusal(503, "too many reports wait to be stored: send it again in a second")
-        except StoreError:
-            return _refusal(503, "the report could not be stored: send it again later")
-        return _receipt(found, {str(reason): number for reason, number in refused.items() if number})
+async def _reports(intake: Intake, request: Request) -> Response:
+    """Answer with what became of the reports in a request."""
+    try:
+        kind = kind_of(request)
+        if not intake.allowance.left:
+            raise RefusedError(429, "more reports come than are taken: send it again in a second")
+        intake.allowance.spend(1)
+        ids, outputs, refused = reports_of(await body_of(request, kind), kind, intake.form)
+        intake.allowance.spend(len(ids) + refused.total() - 1)
+        intake.refuse(refused)
+        found = Counter((await intake.take(ids, outputs)).tolist()) if len(ids) else Counter()
+    except RefusedError as error:
+        return _refusal(error.status, str(error))
+    except BusyError:
+        return _refusal(503, "too many reports wait to be stored: send it again in a second")
+    except StoreError:
+        return _refusal(503, "the report could not be stored: send it again later")
+    return _receipt(found, {str(reason): number for reason, number in refused.items() if number})
 
 
 def _receipt(found: Counter[int], refused: dict[str, int]) -> Response:
@@ -112,29 +106,23 @@ def _refusal(status: int, sentence: str) -> Response:
     return JSONResponse({"error": sentence}, status, CAREFUL | again | {"connection": "close"})
 
 
-class _Guarded:
-    """Shows the results to who knows the token."""
+async def _page(results: Results, token: bytes, request: Request) -> Response:
+    """Answer with the page of results."""
+    return _stranger(token, request) or HTMLResponse(await results.page(), headers=PRIVATE)
 
-    def __init__(self, results: Results, token: str):
-        self._results, self._token = results, token.encode()
 
-    async def page(self, request: Request) -> Response:
-        """Answer with the page of results."""
-        return self._stranger(request) or HTMLResponse(await self._results.page(), headers=PRIVATE)
+async def _data(results: Results, token: bytes, request: Request) -> Response:
+    """Answer with the results as JSON."""
+    return _stranger(token, request) or JSONResponse(await results.data(), headers=PRIVATE)
 
-    async def data(self, request: Request) -> Response:
-        """Answer with the results as JSON."""
-        return self._stranger(request) or JSONResponse(await self._results.data(), headers=PRIVATE)
 
-    def _stranger(self, request: Request) -> Response | None:
-        """Return the answer to who does not know the token; it takes as long whatever was given."""
-        if hmac.compare_digest(_secret(request.headers.get("authorization", "")), self._token):
-            return None
-        ask = {
-            "www-authenticate": 'Basic realm="results: any name, and the token as password", charset="UTF-8"'
-        }
-        sentence = "the results need the token that the server printed when it started"
-        return JSONResponse({"error": sentence}, 401, PRIVATE | ask)
+def _stranger(token: bytes, request: Request) -> Response | None:
+    """Return the answer to who does not know the token; it takes as long whatever was given."""
+    if hmac.compare_digest(_secret(request.headers.get("authorization", "")), token):
+        return None
+    ask = {"www-authenticate": 'Basic realm="results: any name, and the token as password", charset="UTF-8"'}
+    sentence = "the results need the token that the server printed when it started"
+    return JSONResponse({"error": sentence}, 401, PRIVATE | ask)
 
 
 def _secret(authorization: str) -> bytes:
@@ -150,25 +138,13 @@ def _secret(authorization: str) -> bytes:
         return b""
 
 
-class _Health:
-    """Says whether reports are stored."""
-
-    def __init__(self, intake: Intake):
-        self._intake = intake
-
-    async def get(self, request: Request) -> Response:
-        """Answer 200, or 503 while reports cannot be written."""
-        if self._intake.fault:
-            return JSONResponse({"status": "reports cannot be stored"}, 503, CAREFUL)
-        return JSONResponse({"status": "ok"}, headers=CAREFUL)
+async def _health(intake: Intake, request: Request) -> Response:
+    """Answer 200, or 503 while reports cannot be written."""
+    if intake.fault:
+        return JSONResponse({"status": "reports cannot be stored"}, 503, CAREFUL)
+    return JSONResponse({"status": "ok"}, headers=CAREFUL)
 
 
-class _File:
-    """One file of the form."""
-
-    def __init__(self, content: bytes, name: str):
-        self._content, self._type = content, TYPES[PurePosixPath(name).suffix]
-
-    async def get(self, request: Request) -> Response:
-        """Answer with the file."""
-        return Response(self._content, headers=CAREFUL | {"content-type": self._type})
+async def _file(content: bytes, name: str, request: Request) -> Response:
+    """Answer with a file of the form."""
+    return Response(content, headers=CAREFUL | {"content-type": TYPES[PurePosixPath(name).suffix]})

@@ -182,21 +182,13 @@ class Intake:
                 self.fault = str(error) or type(error).__name__
                 logging.getLogger(__name__).error("reports cannot be stored: %s", self.fault)
                 for _, done in batch:
-                    _answer(done, StoreError(self.fault))
+                    if not done.done():  # else it is no longer waited for
+                        done.set_exception(StoreError(self.fault))
                 continue
             self.fault = ""
             self.stored += int((found == Receipt.TAKEN).sum())
             self.refused["id taken before"] += int((found == Receipt.CONTESTED).sum())
             ends = np.cumsum([len(names) for (names, _), _ in batch])[:-1]
             for part, (_, done) in zip(np.split(found, ends), batch, strict=True):
-                _answer(done, part)
-
-
-def _answer(done: asyncio.Future[np.ndarray], answer: np.ndarray | StoreError) -> None:
-    """Answer a request, unless it is no longer waited for."""
-    if done.done():
-        return
-    if isinstance(answer, StoreError):
-        done.set_exception(answer)
-    else:
-        done.set_result(answer)
+                if not done.done():
+                    done.set_result(part)

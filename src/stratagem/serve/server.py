@@ -8,14 +8,16 @@ import secrets
 import socket
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import uvicorn
 
 from stratagem.math.deadline import Deadline
-
-if TYPE_CHECKING:
-    import uvicorn
-
-    from stratagem.mechanism.mechanism import Mechanism
+from stratagem.mechanism.mechanism import Mechanism
+from stratagem.mechanism.webpage import page_files
+from stratagem.serve.application import application
+from stratagem.serve.intake import Intake
+from stratagem.serve.results import Results
 
 BACKLOG = 2048
 PATIENCE = 60.0
@@ -26,17 +28,6 @@ SWEEP = 1.0
 """Seconds between two looks at the connections."""
 GRACE = 5
 """Seconds that requests have for their answers when the server ends."""
-
-
-def check_serving() -> None:
-    """Refuse to go on without the packages that serve, before the work."""
-    try:
-        import starlette  # noqa: F401
-        import uvicorn  # noqa: F401
-    except ImportError:
-        raise ValueError(
-            "collecting needs the packages starlette and uvicorn: install them with pip install 'stratagem[serve]'"
-        ) from None
 
 
 def listening(host: str, port: int) -> socket.socket:
@@ -95,11 +86,6 @@ class Server:
 
         `stopping` is given a function that ends the server, and returns a context in which signals call it.
         """
-        from stratagem.mechanism.webpage import page_files
-        from stratagem.serve.application import application
-        from stratagem.serve.intake import Intake
-        from stratagem.serve.results import Results
-
         _allow_connections()
         mechanism, question, users, origins, rate = self._parts
         intake = Intake(self.collection, rate)
@@ -129,8 +115,6 @@ def _allow_connections() -> None:
 
 def _uvicorn(app: Any, *, access_log: bool) -> uvicorn.Server:
     """Return the server of an application, which logs no addresses and believes no header about them."""
-    import uvicorn
-
     config = uvicorn.Config(
         app,
         log_level="info" if access_log else "warning",

@@ -175,10 +175,10 @@ class Parts(Algorithm):
             fresh = Certified(seed=self.seed, gap=SETTLED)
             mixture = self._mixture(asked, one, two, attributes)
             starts = [fresh] if mixture is None else [fresh, replace(fresh, resume=mixture)]
-            tried = [one for solver in starts if (one := _searched(solver, asked)) is not None]
+            tried = [new for solver in starts if (new := _searched(solver, asked)) is not None]
             if not tried:
                 return None
-            found = min(tried, key=lambda one: estimator(one).objective(asked.workload))
+            found = min(tried, key=lambda new: estimator(new).objective(asked.workload))
         return _question(attributes, asked.workload, found, known)
 
     def _mixture(

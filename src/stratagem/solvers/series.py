@@ -10,7 +10,7 @@ from typing import Any, ClassVar, final
 from stratagem.estimators import UnsupportedWorkloadError, estimator
 from stratagem.problem import Problem
 from stratagem.solvers.solver import Algorithm, Limits
-from stratagem.strategies import Strategy, TranslationStrategy
+from stratagem.strategies import Strategy, SurveyStrategy, TranslationStrategy
 
 MOST = 10**6
 """Steps at most: a series ends by itself."""
@@ -20,7 +20,7 @@ MOST = 10**6
 class Candidate:
     """A strategy that keeps to the constraint, as a state of the loop."""
 
-    strategy: Strategy | TranslationStrategy
+    strategy: Strategy | TranslationStrategy | SurveyStrategy
     objective: float
     """The objective of the problem, infinite where the strategy does not answer the queries."""
     budget: float
@@ -55,7 +55,7 @@ class Series(Algorithm):
         found = next(state.rest or iter(()), None)
         return replace(state, stuck=True) if found is None else replace(found, rest=state.rest)
 
-    def finish(self, problem: Problem, state: Candidate) -> Strategy | TranslationStrategy:
+    def finish(self, problem: Problem, state: Candidate) -> Any:
         return state.strategy
 
 

@@ -29,6 +29,12 @@ class SurveyPart:
     share: float
     """The probability s of drawing this part."""
 
+    @property
+    def outputs(self) -> int:
+        """Number of reports about this part, where they can be counted."""
+        assert self.strategy.outputs is not None, "a protocol's reports are not counted"
+        return self.strategy.outputs
+
     def among_others(self) -> Strategy | None:
         """Return what reports say of this table: those of other parts are one more report, as likely for every cell.
 
@@ -84,7 +90,7 @@ class SurveyStrategy(Randomiser):
         """First output of each part, followed by the number of all outputs."""
         offsets = [0]
         for one in self.parts:
-            offsets.append(offsets[-1] + one.strategy.outputs)
+            offsets.append(offsets[-1] + one.outputs)
         return tuple(offsets)
 
     @property
@@ -114,7 +120,9 @@ class SurveyStrategy(Randomiser):
 
     @property
     def report(self) -> str:
-        return f"1 of {len(self.parts)} parts, and 1 of at most {max(o.strategy.outputs for o in self.parts)} reports"
+        return (
+            f"1 of {len(self.parts)} parts, and 1 of at most {max(one.outputs for one in self.parts)} reports"
+        )
 
     def dense(self) -> MatrixStrategy:
         if self.outputs * self.domain_size > DENSE:

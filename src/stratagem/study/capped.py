@@ -17,7 +17,7 @@ from stratagem.mechanism.mechanism import Mechanism
 from stratagem.problem import Problem
 from stratagem.solvers.capped import ROUNDS, search_capped
 from stratagem.solvers.series import Candidate, valued
-from stratagem.strategies import MatrixStrategy, Strategy, TranslationStrategy
+from stratagem.strategies import MatrixStrategy, Randomiser
 from stratagem.study.attacks import attack, percent
 from stratagem.study.constrained import Kind, SearchStart, Solve, constrained, in_whole_numbers, people
 from stratagem.study.solution import Solution
@@ -81,7 +81,7 @@ class CappedGuess(Kind):
         return {"cap": solution.problem.constraint.guess, **told, "objective_without_cap": free}
 
 
-def _mixed(free: Strategy | TranslationStrategy, cap: float) -> MatrixStrategy:
+def _mixed(free: Randomiser, cap: float) -> MatrixStrategy:
     """Return a strategy without a cap in as many reports as the cap allows, and an even report in all others."""
     Q = free.dense().matrix
     n = Q.shape[1]

@@ -52,13 +52,10 @@ from stratagem.study.ranking import (
     rank_means,
     rank_questions,
 )
-from stratagem.study.solution import Solution
+from stratagem.study.solution import ROUNDING, Solution, certify
 from stratagem.workloads import DomainLike
 from stratagem.workloads.given import WorkloadLike
 from stratagem.workloads.ranges import line
-
-ROUNDING = 1e-9
-"""Largest amount by which rounding may put an objective below a bound, relative to the bound or to tr V/n."""
 
 CERTIFIED, PATIENCE = 0.01, (30.0, 60.0)
 """Gap between objective and bound above which a tighter bound is searched for, and the least and most seconds
@@ -383,18 +380,3 @@ def _verdict(status: Status, gap: float, wanted: float) -> Status:
     if wanted == 0 or status in FINAL:
         return status
     return Status.OPTIMAL if gap <= wanted else Status.GAP_MISSED
-
-
-def certify(solution: Solution) -> Solution:
-    """Return a solution, unless it breaks its privacy budget or its objective is below a lower bound."""
-    measured, bounds = solution.strategy.epsilon, solution.bounds
-    if not all(one.holds(solution.strategy, solution.epsilon) for one in solution.problem.constraints):
-        raise ArithmeticError("the strategy does not keep to its constraint")
-    if measured > solution.epsilon and not solution.problem.constraints:
-        raise ArithmeticError(f"the strategy measures epsilon {measured!r}, above {solution.epsilon!r}")
-    room = ROUNDING * max(bounds.best, solution.workload.mean_square)
-    if solution.objective < bounds.best - room:
-        raise ArithmeticError(
-            f"the objective {solution.objective!r} is below the {bounds.name} bound {bounds.best!r}"
-        )
-    return solution

@@ -248,7 +248,7 @@ def rank_questions(problem: Problem) -> Ranking:
                 )
                 known = float(np.square(means(table.workload)).sum())
                 roots.append(math.sqrt(max(0.0, best[0].objective / table.workload.scale - known)))
-                parts.append(SurveyPart(table.attributes, best[0].strategy, 1.0))
+                parts.append(SurveyPart(table.attributes, best[0].strategy, 1.0))  # type: ignore[arg-type]
             if kind is SurveyStrategy:
                 parts = [
                     replace(one, share=root / sum(roots))

@@ -29,6 +29,9 @@ from stratagem.study.ranking import Ranking
 from stratagem.study.summary import Found, summary, text, variance_gap
 from stratagem.workloads import Workload
 
+ROUNDING = 1e-9
+"""Largest amount by which rounding may put an objective below a bound, relative to the bound or to tr V/n."""
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -340,3 +343,18 @@ class Solution(Found):
         late = self.baselines.late_sentence
         ended = "\n".join(filter(None, (self.ending, late)))
         return text([*summary(self.problem, self.bounds, self, self.baselines.named), ended])
+
+
+def certify(solution: Solution) -> Solution:
+    """Return a solution, unless it breaks its privacy budget or its objective is below a lower bound."""
+    measured, bounds = solution.strategy.epsilon, solution.bounds
+    if not all(one.holds(solution.strategy, solution.epsilon) for one in solution.problem.constraints):
+        raise ArithmeticError("the strategy does not keep to its constraint")
+    if measured > solution.epsilon and not solution.problem.constraints:
+        raise ArithmeticError(f"the strategy measures epsilon {measured!r}, above {solution.epsilon!r}")
+    room = ROUNDING * max(bounds.best, solution.workload.mean_square)
+    if solution.objective < bounds.best - room:
+        raise ArithmeticError(
+            f"the objective {solution.objective!r} is below the {bounds.name} bound {bounds.best!r}"
+        )
+    return solution

@@ -19,6 +19,7 @@ from stratagem.domain.file import column_names
 from stratagem.domain.policy import Reading
 from stratagem.domain.proposal import Proposal, cautions, placeholders, sentences
 from stratagem.domain.text import said
+from stratagem.domain.values import Labels
 from stratagem.estimators import Errors, Estimator, errors, mean_variance
 from stratagem.io.screen import brief
 from stratagem.io.table import Table
@@ -222,7 +223,7 @@ class SurveyPlan:
         return self.solution.mechanism(name="survey")
 
 
-def _quoted(words: str | list[str]) -> str:
+def _quoted(words: str | Sequence[int | str]) -> str:
     """Return texts as TOML writes them."""
     return json.dumps(words, ensure_ascii=False)
 
@@ -239,7 +240,7 @@ def _attribute_lines(attribute: Attribute) -> Iterator[str]:
     else:
         texts = [values.value(k) for k in range(values.size) if k not in values.outside]
         yield f"labels = {_quoted(texts)}"
-        if values.ordered:
+        if isinstance(values, Labels) and values.ordered:
             yield "ordered = true"
     for key, known in (("other", values.other is not None), ("no_answer", values.no_answer)):
         if known:

@@ -15,9 +15,8 @@ from stratagem.problem import Average, Problem, problem_of
 from stratagem.published import BASELINES
 from stratagem.solvers import Status
 from stratagem.strategies import Strategy, TableSampling
-from stratagem.study.optimisation import certify
 from stratagem.study.ranking import Contender, Ranking, setting_of, tuned
-from stratagem.study.solution import Solution
+from stratagem.study.solution import Solution, certify
 from stratagem.workloads import DomainLike
 from stratagem.workloads.given import WorkloadLike
 

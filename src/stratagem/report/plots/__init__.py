@@ -1,5 +1,12 @@
 """Figures in one style: comparisons, bounds, strategies with their errors, estimates, count mechanisms."""
 
+from stratagem.report.plots.figure import (  # before the drawings: it says what to install
+    STYLE,
+    SUFFIXES,
+    check_matplotlib,
+)
+
+# isort: split
 from stratagem.report.plots.comparison import (
     plot_bounds,
     plot_comparison,
@@ -8,9 +15,7 @@ from stratagem.report.plots.comparison import (
     plot_trade_off,
 )
 from stratagem.report.plots.count_matrix import plot_counts
-from stratagem.report.plots.estimate import plot_estimate
-from stratagem.report.plots.figure import STYLE, SUFFIXES, check_matplotlib
-from stratagem.report.plots.simulation import plot_simulation
+from stratagem.report.plots.estimate import plot_estimate, plot_simulation
 from stratagem.report.plots.strategy import plot_strategy
 
 __all__ = [

@@ -9,6 +9,8 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING
 
+from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullFormatter
+
 from stratagem.estimators import ERROR, comparable
 from stratagem.io.screen import presents
 from stratagem.math.number import number_text
@@ -115,8 +117,6 @@ def _draw_bound(axes: Axes, least: float) -> None:
 
 def _label(axes: Axes, shown: Measured, epsilon: float) -> None:
     """Scale the axis so that every number fits beside its dot, and label everything."""
-    from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullFormatter
-
     bound, worst = shown.least, shown.rows[-1][0]
     spread = math.log(max(worst / bound, 1.5))
     axes.set_xscale("log")

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import singledispatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from matplotlib.collections import PatchCollection
+from matplotlib.colors import Normalize, PowerNorm
+from matplotlib.patches import Rectangle
+from matplotlib.ticker import MaxNLocator
+
 from stratagem.counts import CountDesign, CountMechanism, Property
 from stratagem.io.screen import presents
-from stratagem.report.plots.figure import BLUE, GREY, VERMILION, check_matplotlib, page
+from stratagem.report.plots.figure import BLUE, GREY, VERMILION, page
 
 if TYPE_CHECKING:
     import numpy as np
     from matplotlib.axes import Axes
-    from matplotlib.colors import Normalize
     from matplotlib.figure import Figure
 
 NUMBERED = 10
@@ -37,20 +42,18 @@ def plot_counts(
         ValueError: without matplotlib, for a suffix other than .svg, .png and .pdf, a missing folder, or a
             group too large for a matrix.
     """
-    check_matplotlib()
-    from matplotlib.colors import PowerNorm
-
-    panels = list(found) if isinstance(found, Sequence) else [found]
-    matrices = [_mechanism(panel).matrix for panel in panels]
+    listed = list(found) if isinstance(found, Sequence) else [found]
+    panels = [*map(_panel, listed)]
+    matrices = [one.matrix for one, _ in panels]
     numbered = all(len(P) <= NUMBERED + 1 for P in matrices)
     side = ALONE if len(panels) == 1 else PANEL
     scale = PowerNorm(1.0 if numbered else 0.5, 0.0, max(float(P.max()) for P in matrices))
     with page(path, side + 0.65, side * len(panels) + 0.6 * (not numbered)) as figure:
         row = figure.subplots(1, len(panels), squeeze=False)[0]
-        for axes, panel, P in zip(row, panels, matrices, strict=True):
+        for axes, (mechanism, title), P in zip(row, panels, matrices, strict=True):
             _draw_cells(axes, P, scale, 72 * 0.8 * side / len(P), numbered=numbered)
-            _label(axes, panel)
-            _draw_properties(axes, _mechanism(panel))
+            _label(axes, mechanism.size, title)
+            _draw_properties(axes, mechanism)
         if not numbered:
             bar = figure.colorbar(row[0].collections[0], ax=row, shrink=0.8, aspect=30, pad=0.02)
             bar.set_label("probability")
@@ -58,15 +61,20 @@ def plot_counts(
     return figure
 
 
-def _mechanism(panel: CountMechanism | CountDesign) -> CountMechanism:
-    return panel.mechanism if isinstance(panel, CountDesign) else panel
+@singledispatch
+def _panel(found: CountMechanism) -> tuple[CountMechanism, str]:
+    """Return the mechanism of a panel, and its title."""
+    return found, f"{found.name}, n = {found.size}, α = {float(found.alpha):.4g}"
+
+
+@_panel.register
+def _(found: CountDesign) -> tuple[CountMechanism, str]:
+    mechanism, title = _panel(found.mechanism)
+    return mechanism, f"{title}\n{found.loss} = {found.cost:.4f}"
 
 
 def _draw_cells(axes: Axes, P: np.ndarray, scale: Normalize, cell: float, *, numbered: bool) -> None:
     """Draw the probabilities of a matrix whose cells measure `cell` points, and outline its diagonal."""
-    from matplotlib.collections import PatchCollection
-    from matplotlib.patches import Rectangle
-
     size = len(P)
     edges = [place - 0.5 for place in range(size + 1)]
     # pixels even in vector formats: viewers draw seams between cells that touch
@@ -95,16 +103,10 @@ def _number(value: float) -> str:
     return {"0.00": "0", "1.00": "1"}.get(text := f"{value:.2f}", text.removeprefix("0"))
 
 
-def _label(axes: Axes, panel: CountMechanism | CountDesign) -> None:
+def _label(axes: Axes, size: int, title: str) -> None:
     """Write the name of the mechanism and of its axes; the counts are above the matrix."""
-    from matplotlib.ticker import MaxNLocator
-
-    mechanism = _mechanism(panel)
-    title = f"{mechanism.name}, n = {mechanism.size}, α = {float(mechanism.alpha):.4g}"
-    if isinstance(panel, CountDesign):
-        title += f"\n{panel.loss} = {panel.cost:.4f}"
     axes.set_title(title, pad=4)
-    ticks = mechanism.size + 1 if mechanism.size <= NUMBERED else 8
+    ticks = size + 1 if size <= NUMBERED else 8
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_locator(MaxNLocator(nbins=ticks, steps=[1, 2, 5, 10], integer=True))
     axes.xaxis.set_ticks_position("top")

@@ -1,17 +1,20 @@
-"""The figure of an estimate: every answer with its interval, and the truth where it is known."""
+"""The figures of an estimate, every answer with its interval, and of a simulation, whether errors are as predicted."""
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib.ticker import EngFormatter, MaxNLocator
 from numpy.typing import ArrayLike
+from scipy.special import gammaincinv
 
 from stratagem.io.screen import presents
 from stratagem.math.number import finite, spread
 from stratagem.math.on_demand import WHOLE
-from stratagem.report.plots.figure import VERMILION, page
+from stratagem.report.plots.figure import GREY, VERMILION, page
 from stratagem.report.plots.query_error import NAMES, QueryAxis, shortened
 from stratagem.workloads.explicit import counts_users
 
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from stratagem.estimation.estimate import Estimate
+    from stratagem.estimation.simulation import Simulation
 
 SINGLE = 48
 """Largest number of answers drawn as dots with whiskers; more are drawn as a line in a band."""
@@ -63,7 +67,8 @@ def plot_estimate(
         draw = _draw_rows if rows else _draw_dots if single else _draw_band
         places = np.arange(len(shown)) if rows else along.places
         scale = 100 / estimate.users if shares else 1.0
-        draw(axes, places, *(scale * column[at] for column in (source.answers, source.low, source.high)))
+        answers, low, high = (scale * column[at] for column in (source.answers, source.low, source.high))
+        draw(axes, places, answers, (low, high))
         if true is not None:
             true = scale * true
             marks: dict[str, Any] = {"marker": "|" if rows else "_", "linestyle": ""} if single else {}
@@ -77,24 +82,22 @@ def plot_estimate(
     return figure
 
 
-def _draw_rows(
-    axes: Axes, places: np.ndarray, answers: np.ndarray, low: np.ndarray, high: np.ndarray
-) -> None:
-    axes.hlines(places, low, high, color=VERMILION, linewidth=2.5, alpha=0.4, label="interval")
+Ends = tuple[np.ndarray, np.ndarray]
+"""Lower and upper ends of intervals."""
+
+
+def _draw_rows(axes: Axes, places: np.ndarray, answers: np.ndarray, ends: Ends) -> None:
+    axes.hlines(places, *ends, color=VERMILION, linewidth=2.5, alpha=0.4, label="interval")
     axes.plot(answers, places, "o", color=VERMILION, markersize=3, label="estimate")
 
 
-def _draw_dots(
-    axes: Axes, places: np.ndarray, answers: np.ndarray, low: np.ndarray, high: np.ndarray
-) -> None:
-    axes.vlines(places, low, high, color=VERMILION, linewidth=2.5, alpha=0.4, label="interval")
+def _draw_dots(axes: Axes, places: np.ndarray, answers: np.ndarray, ends: Ends) -> None:
+    axes.vlines(places, *ends, color=VERMILION, linewidth=2.5, alpha=0.4, label="interval")
     axes.plot(places, answers, "o", color=VERMILION, markersize=3, label="estimate")
 
 
-def _draw_band(
-    axes: Axes, places: np.ndarray, answers: np.ndarray, low: np.ndarray, high: np.ndarray
-) -> None:
-    axes.fill_between(places, low, high, color=VERMILION, alpha=0.25, linewidth=0, label="interval")
+def _draw_band(axes: Axes, places: np.ndarray, answers: np.ndarray, ends: Ends) -> None:
+    axes.fill_between(places, *ends, color=VERMILION, alpha=0.25, linewidth=0, label="interval")
     axes.plot(places, answers, color=VERMILION, linewidth=0.9, label="estimate")
 
 
@@ -107,8 +110,6 @@ def _name_rows(axes: Axes, along: QueryAxis, letters: int) -> None:
 
 def _label(axes: Axes, estimate: Estimate, shown: int, *, across: bool, shares: bool) -> None:
     """Label the axes: what the answers count, how many are drawn, and the confidence of the intervals."""
-    from matplotlib.ticker import EngFormatter, MaxNLocator
-
     many = estimate.workload.queries
     some = f"{shown:,} of {many:,} answers drawn; " if shown < many else ""
     users = axes.xaxis if across else axes.yaxis
@@ -133,3 +134,72 @@ def _checked(truth: ArrayLike, queries: int) -> np.ndarray:
             f"the true answers have shape {true.shape}, but the estimate has {queries} answers: give one number each"
         )
     return true
+
+
+ORDERED = 256
+"""Largest number of queries in their own order; more are sorted by predicted error."""
+BY_ERROR = "query, in the order of predicted errors"
+SHARE = 0.95
+"""Share of the observed errors that the band is expected to contain."""
+
+
+@presents
+def plot_simulation(
+    simulation: Simulation, path: str | Path | None = None, width: float | None = None
+) -> Figure:
+    """Draw the observed root mean square error of every query over the one predicted, on a band for 95 % of them.
+
+    Up to 256 queries stand where their numbers or names are, more in the order of their predicted errors.
+    With R repetitions and normal errors, the observed mean square is the predicted one times chi^2_R/R. Where
+    the standard errors of very many queries were not computed, a line stands at the mean over all queries.
+
+    Raises:
+        ValueError: as `page`, or where the errors of single queries were not kept.
+    """
+    observed, predicted = _errors(simulation)
+    if len(observed) <= ORDERED:
+        chosen, along = np.arange(len(observed)), QueryAxis.of(simulation.naming, range(len(observed)))
+    else:
+        shown = np.array(spread(len(observed), SHOWN))
+        chosen, along = np.argsort(predicted, kind="stable")[shown], QueryAxis(shown, (), BY_ERROR)
+    with page(path, HEIGHT + NAMES * along.upright, width) as figure:
+        axes = figure.subplots()
+        _draw_prediction(axes, along.places, predicted[chosen], len(simulation.observed))
+        axes.plot(along.places, observed[chosen], "o", color=VERMILION, markersize=2.5, label="observed")
+        along.write_below(axes)
+        _label_errors(axes, simulation)
+        figure.legend(loc="outside upper right", ncols=2)
+    return figure
+
+
+def _errors(simulation: Simulation) -> tuple[np.ndarray, np.ndarray]:
+    observed = simulation.errors
+    if simulation.standard_errors is not None:
+        return observed, simulation.standard_errors
+    mean = math.sqrt(simulation.predicted / len(observed))
+    return observed, np.full(len(observed), mean)
+
+
+def _draw_prediction(axes: Axes, places: np.ndarray, predicted: np.ndarray, repetitions: int) -> None:
+
+    if len(places) == 1:  # a band of one place has no width
+        places, predicted = places[0] + np.array([-0.5, 0.5]), np.repeat(predicted, 2)
+    squares = 2 * gammaincinv(repetitions / 2, [(1 - SHARE) / 2, (1 + SHARE) / 2])  # quantiles of chi^2
+    low, high = np.sqrt(squares / repetitions)
+    axes.fill_between(places, low * predicted, high * predicted, color=GREY, alpha=0.2, linewidth=0)
+    axes.plot(places, predicted, color=GREY, label=f"predicted, with {100 * SHARE:g} % band")
+
+
+def _label_errors(axes: Axes, simulation: Simulation) -> None:
+
+    axes.yaxis.set_major_formatter(EngFormatter(sep=""))
+    axes.set_ylim(0, 1.1 * axes.get_ylim()[1])
+    axes.set_ylabel(
+        "root mean square error" + (", users" if counts_users(simulation.naming.workload) else "")
+    )
+    total = (
+        ""
+        if simulation.exact
+        else f"\nsquared error {simulation.ratio:.3f} ± {simulation.ratio_error:.3f} of predicted"
+    )
+    axes.set_title(f"{len(simulation.observed):,} × {simulation.users:,} reports{total}", loc="left")

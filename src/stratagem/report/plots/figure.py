@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,9 +12,16 @@ from typing import TYPE_CHECKING, Any
 from stratagem.io.target import check_target, written_atomically
 from stratagem.math.number import real
 
+MISSING = "a plot was asked for, but matplotlib is not installed: run pip install stratagem[plots]"
+try:
+    from matplotlib import rcParams, style
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import EngFormatter, FixedLocator, LogLocator, NullFormatter, NullLocator
+except ImportError:
+    raise ValueError(MISSING) from None
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 STYLE = "stratagem.report.plots.paper"
 """Name of the style sheet beside this file, as `matplotlib.style.use` takes it."""
@@ -34,9 +41,7 @@ def check_matplotlib() -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError:
-        raise ValueError(
-            "a plot was asked for, but matplotlib is not installed: run pip install stratagem[plots]"
-        ) from None
+        raise ValueError(MISSING) from None
 
 
 @contextmanager
@@ -52,15 +57,17 @@ def page(path: str | Path | None, height: float, width: float | None = None) -> 
         raise ValueError(
             f"the width of the figure is {width!r}, but must lie between {NARROW:g} and {BROAD:g} inches: give 3.4"
         )
-    from matplotlib import rcParams, style
-    from matplotlib.figure import Figure
-
-    with style.context(STYLE, after_reset=True):
+    with styled():
         figure = Figure(figsize=(width or rcParams["figure.figsize"][0], height))
         yield figure
         figure.draw_without_rendering()
         if target is not None:
             _write(figure, target)
+
+
+def styled() -> AbstractContextManager[None]:
+    """Return the context of the common style, whatever the settings of whoever looks at the figure."""
+    return style.context(STYLE, after_reset=True)
 
 
 def _write(figure: Figure, target: Path) -> None:
@@ -115,8 +122,6 @@ def draw_lines(axes: Axes, places: Sequence[float], lines: Sequence[Line]) -> No
 
 
 def _scale_places(axes: Axes, places: Sequence[float]) -> None:
-    from matplotlib.ticker import FixedLocator, NullLocator
-
     axes.set_xscale("log", base=2)
     axes.xaxis.set_major_locator(FixedLocator(_spaced(places)))
     axes.xaxis.set_minor_locator(NullLocator())
@@ -124,8 +129,6 @@ def _scale_places(axes: Axes, places: Sequence[float]) -> None:
 
 
 def _scale_values(axes: Axes) -> None:
-    from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
-
     low, high = axes.get_ylim()
     subs, thousands = (1.0, 2.0, 5.0) if high < 300 * low else (1.0,), EngFormatter(sep="")
     if high < 6 * low:

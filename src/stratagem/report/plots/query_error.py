@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.ticker import MaxNLocator
 
 from stratagem.estimators import UnsupportedWorkloadError, estimator, evaluate
 from stratagem.math.number import spread
@@ -66,8 +67,6 @@ class QueryAxis:
 
     def write_below(self, axes: Axes) -> None:
         """Name the queries below the axes, some of them where there are many."""
-        from matplotlib.ticker import MaxNLocator
-
         axes.set_xlabel(self.title)
         if not self.names:
             whole = bool((self.places % 1 == 0).all())

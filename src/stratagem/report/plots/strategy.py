@@ -5,25 +5,35 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Sequence
+from functools import singledispatch
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.ticker import MaxNLocator
 
 from stratagem.io.screen import presents
-from stratagem.math.number import count_text, real, spread
+from stratagem.math.number import real, spread
 from stratagem.report.plots.figure import page, ratio_text
 from stratagem.report.plots.query_error import NAMES, TICKS, draw_errors, name_places, upright
-from stratagem.strategies import Runnable, SurveyStrategy, TranslationStrategy
+from stratagem.report.wording import count
+from stratagem.strategies import (
+    LinearProtocol,
+    Runnable,
+    SplitStrategy,
+    SurveyStrategy,
+    TableSampling,
+    TranslationStrategy,
+)
 from stratagem.strategies.two_level import TwoLevelStrategy, unpack
-from stratagem.workloads import Bins, Labels
+from stratagem.workloads import Bins, Codes, Labels
 from stratagem.workloads.naming import Naming
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, FigureBase
 
-    from stratagem.strategies import Pattern, Runnable, Strategy
+    from stratagem.strategies import Pattern, Strategy
     from stratagem.workloads import Attribute, Workload
 
 ROWS = 1 << 14
@@ -56,18 +66,28 @@ def draw_table(axes: Axes, strategy: Strategy, attributes: Sequence[Attribute]) 
 
 def _name_types(axes: Axes, attributes: Sequence[Attribute]) -> None:
     """Name the user types of one attribute: the edges between its bins, or some of its labels."""
-    values = attributes[0].values if len(attributes) == 1 else None
-    if isinstance(values, Bins):
-        places = spread(len(values.edges), TICKS)
-        axes.set_xticks([k - 0.5 for k in places], [values.edges[k] for k in places])
-    elif isinstance(values, Labels):
-        name_places(axes, [(k, values.value(k)) for k in spread(values.size, TICKS)])
+    if len(attributes) == 1:
+        _name_values(attributes[0].values, axes)
+
+
+@singledispatch
+def _name_values(values: Codes, axes: Axes) -> None:
+    """Name the edges between bins, or some labels; whole numbers name themselves."""
+
+
+@_name_values.register(Bins)
+def _(values: Bins, axes: Axes) -> None:
+    places = spread(len(values.edges), TICKS)
+    axes.set_xticks([k - 0.5 for k in places], [values.edges[k] for k in places])
+
+
+@_name_values.register(Labels)
+def _(values: Labels, axes: Axes) -> None:
+    name_places(axes, [(k, values.value(k)) for k in spread(values.size, TICKS)])
 
 
 def draw_bands(axes: Axes, levels: np.ndarray, heights: np.ndarray, across: int) -> None:
     """Draw rows of shades in 0..1 as bands, ordered so that rows of one shape follow each other."""
-    from matplotlib.ticker import MaxNLocator
-
     order = _order(levels)
     axes.imshow(
         _picture(levels[order], heights[order]),
@@ -92,11 +112,15 @@ def _reports(strategy: Strategy) -> tuple[np.ndarray, np.ndarray]:
     return np.unique(np.minimum(places, strategy.outputs - 1), return_counts=True)
 
 
+@singledispatch
 def _rows(strategy: Strategy, rows: np.ndarray) -> np.ndarray:
     """Return some rows of Q; a two-level strategy's up to their weights, which no shade depends on."""
-    if isinstance(strategy, TwoLevelStrategy):
-        return 1 + (strategy.ratio - 1) * unpack(strategy.patterns[rows], strategy.size)
     return strategy.dense().matrix[rows]
+
+
+@_rows.register(TwoLevelStrategy)
+def _(strategy: TwoLevelStrategy, rows: np.ndarray) -> np.ndarray:
+    return 1 + (strategy.ratio - 1) * unpack(strategy.patterns[rows], strategy.size)
 
 
 def _levels(Q: np.ndarray, epsilon: float) -> np.ndarray:
@@ -182,17 +206,13 @@ def _draw_tables(figure: FigureBase, strategy: TranslationStrategy) -> None:
     share = 100 * strategy.weights[chosen].sum()
     some = f"{len(chosen)} of " if len(chosen) < len(strategy.patterns) else ""
     figure.suptitle(
-        f"{some}{_plural(len(strategy.patterns))}: {share:.3g} %\n{_many(strategy.outputs)} reports"
+        f"{some}{_plural(len(strategy.patterns))}: {share:.3g} %\n{count(strategy.outputs)} reports"
     )
     figure.supxlabel(f"values (dark: {ratio_text(strategy.epsilon)} × as likely)")
 
 
 def _plural(patterns: int) -> str:
     return f"{patterns:,} pattern{'s' * (patterns != 1)}"
-
-
-def _many(count: int) -> str:
-    return f"{count:,}" if count < 10**15 else count_text(count)
 
 
 def _centred(inside: np.ndarray) -> np.ndarray:
@@ -249,15 +269,21 @@ def plot_strategy(
 
 def draw_strategy(figure: FigureBase, strategy: Runnable, attributes: Sequence[Attribute]) -> None:
     """Draw a strategy alone: the table of its probabilities, its patterns, or a sentence for a protocol or a survey."""
-    if (translates := strategy.translated) is not None:
-        draw_patterns(figure, translates)
-    elif strategy.outputs is None or isinstance(strategy, SurveyStrategy):
-        _write_protocol(figure, strategy)
-    else:
-        draw_table(figure.subplots(), strategy.listed(), attributes)
+    _draw(strategy, figure, attributes)
 
 
-def _write_protocol(figure: FigureBase, protocol: Runnable) -> None:
+@singledispatch
+def _draw(strategy: Runnable, figure: FigureBase, attributes: Sequence[Attribute]) -> None:
+    draw_table(figure.subplots(), strategy.listed(), attributes)
+
+
+@_draw.register(TranslationStrategy)
+def _(strategy: TranslationStrategy, figure: FigureBase, attributes: Sequence[Attribute]) -> None:
+    draw_patterns(figure, strategy)
+
+
+@_draw.register(LinearProtocol | SurveyStrategy | TableSampling | SplitStrategy)
+def _(protocol: Runnable, figure: FigureBase, attributes: Sequence[Attribute]) -> None:
     """Say what one user sends: reports that are sets, hashes, real vectors or about parts have no table to draw."""
     axes = figure.subplots()
     axes.axis("off")

@@ -1,0 +1,267 @@
+"""Answers in words: estimated from reports, with shares and quantiles, or simulated, with the errors observed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from stratagem.estimation.answer import Quantile, answers_data
+from stratagem.estimation.estimate import LISTED, Estimate
+from stratagem.estimation.share import WRITTEN_OUT, Share, shares
+from stratagem.estimation.simulation import Simulation, simulate_users
+from stratagem.estimation.synthetic import SyntheticPeople
+from stratagem.io.screen import visible
+from stratagem.io.table import Table
+from stratagem.math.number import number_text, spread
+from stratagem.mechanism.export.saved import StoredStrategy
+from stratagem.mechanism.mechanism import Mechanism
+from stratagem.mechanism.usable import Usability, estimate_usability
+from stratagem.report.wording import counted
+from stratagem.workloads.explicit import counts_users
+from stratagem.workloads.serial import over
+
+if TYPE_CHECKING:
+    from stratagem.domain import Domain
+    from stratagem.domain.columns import Data
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Estimated:
+    """An estimate with everything that is said of it."""
+
+    mechanism: Mechanism
+    estimate: Estimate
+    name: str
+    """What the queries are called."""
+    rounds: int = 1
+    """Reports of every person."""
+    single: bool = True
+    """Whether every person sent one report, in one round."""
+    chosen: Sequence[int] | None = None
+    """The answers that were asked for; None for some, evenly spread."""
+    many: int = 10
+    """How many are shown of these."""
+    of_all: bool = False
+    """Whether shares are of all people, not of those who answered."""
+    quantiles: Mapping[str, Quantile]
+    people: SyntheticPeople | None = None
+
+    @property
+    def epsilon(self) -> float:
+        """The epsilon of all reports of one person: the permanent one for several."""
+        memo, first = self.mechanism.memo, self.mechanism.epsilon
+        return float(first if self.rounds == 1 or memo is None else memo.permanent)
+
+    @cached_property
+    def verdict(self) -> Usability:
+        """Whether the answers can be used."""
+        return estimate_usability(self.estimate, float(self.mechanism.epsilon) if self.single else None)
+
+    @property
+    def _shown(self) -> Sequence[int]:
+        return self.chosen or spread(self.estimate.workload.queries, self.many)
+
+    def record(self) -> dict[str, Any]:
+        """Return the answers and what is said of them as named values."""
+        found, mechanism = self.estimate, self.mechanism
+        head = {
+            "workload": self.name,
+            "domain": str(mechanism.domain),
+            "epsilon": self.epsilon,
+            "mechanism": mechanism.identifier,
+        }
+        answers = found.table(self._shown if found.workload.queries > LISTED else self.chosen)
+        tail = {
+            "quantiles": {text: value.data() for text, value in self.quantiles.items()},
+            "rounds": self.rounds,
+        }
+        if self.people is not None:
+            tail["synthetic"] = self.people.data()
+        told = [one.data() for one in shares_of_people(found, self.chosen, of_all=self.of_all) or ()]
+        return (
+            head
+            | answers_data(answers, found.details, found.naming)
+            | tail
+            | self.verdict.data()
+            | {"shares": told}
+        )
+
+    def sentences(self) -> Iterator[str | Table]:
+        """Yield a warning where answers are of no use, how far they are off, and some of them with shares."""
+        found, counts = self.estimate, counts_users(self.estimate.workload)
+        if not self.verdict.usable:
+            yield str(self.verdict)
+        if counts:
+            size = f"{number_text(self.verdict.error * found.users)} people, {100 * self.verdict.error:.3g} % of all"
+            yield f"Answers are typically off by {size} (estimated standard error)."
+        who = counted(found.users, "report")
+        if self.rounds > 1:
+            who = f"{found.users:,} people with {self.rounds:,} reports each"
+        yield f"{visible(self.name)} over domain {self.mechanism.domain}, epsilon {self.epsilon:g}, {who}"
+        yield from ("", self._table(counts), "")
+        yield f"{len(self._shown)} of {found.workload.queries:,} answers shown; {found.intervals};"
+        yield found.bias
+        if advice := self._advice():
+            yield advice
+        yield from self._shares(counts)
+        if self.rounds > 1:
+            yield "These are means: they are right for people whose values stayed the same in all rounds."
+        for text, value in self.quantiles.items():
+            yield f"quantile {text}: {value}"
+        if self.people is not None:
+            yield from ("", str(self.people))
+
+    def _table(self, counts: bool) -> Table:
+        found, rows = self.estimate, []
+        for answer in found.table(self._shown):
+            value, *others = (f"{number:,.1f}" for number in answer[2:])
+            share = [f"{100 * answer.answer / found.users:.1f} %"] if counts else []
+            rows.append((answer.label, value, *share, *others))
+        ends = "standard error", f"{100 * found.confidence:g} % from", "to"
+        return Table(("query", "answer", *(["share"] if counts else []), *ends), rows)
+
+    def _advice(self) -> str:
+        """Say what is impossible, and name the post-processing that mends it, or that helps where none was chosen."""
+        fact, method = self.estimate.impossible.fact, self.estimate.impossible.method
+        if fact:
+            return f"{fact}: `method={method!r}` mends them" if method else fact
+        if method and self.estimate.unbiased:
+            return f"`method={method!r}` gives answers that fit together, usually with smaller errors"
+        return ""
+
+    def _shares(self, counts: bool) -> Iterator[str | Table]:
+        """Yield the shares of people, those of the same people in one table; nothing where there are no gaps.
+
+        Queries that count nobody have averages instead.
+        """
+        found = shares_of_people(self.estimate, self._shown, of_all=self.of_all)
+        if found is not None and not found:
+            yield from (
+                "",
+                "shares: none, as these queries count no answer or other, or too few gave another answer",
+            )
+        for who, same in by_people(found or ()).items():
+            zeros = "" if counts or same[0].answered else ", where no answer and other count 0"
+            yield from ("", f"{'shares' if counts else 'averages'} {who}{zeros}:", "")
+            rows = [
+                (one.label, *(f"{100 * end:.1f} %" if counts else number_text(end) for end in one[2:5]))
+                for one in same
+            ]
+            yield Table(("query", "share" if counts else "average", "from", "to"), rows)
+
+
+def shares_of_people(
+    found: Estimate, chosen: Sequence[int] | None, *, of_all: bool = False
+) -> list[Share] | None:
+    """Return the shares of those who answered, where some did not and their queries can be written out."""
+    gaps = any(one.values.outside for one in found.naming.attributes)
+    small = found.workload.queries * found.workload.domain_size <= WRITTEN_OUT
+    return shares(found, chosen, of_all=of_all) if gaps and small else None
+
+
+def by_people(found: Sequence[Share]) -> dict[str, list[Share]]:
+    """Return shares by the people whom they are of, in words."""
+    groups: dict[str, list[Share]] = {}
+    for one in found:
+        groups.setdefault(one.words, []).append(one)
+    return groups
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Simulated:
+    """The simulation of a saved strategy on the users of a file."""
+
+    stored: Mechanism | StoredStrategy
+    users: Data
+    result: Simulation
+    shown: list[int]
+    """Numbers of the queries that are shown."""
+
+    def record(self) -> dict[str, Any]:
+        """Return the simulation as named values."""
+        stored, users, result = self.stored, self.users, self.result
+        errors = result.standard_errors
+        answers = [
+            {
+                "query": int(i),
+                "label": result.naming.label(i),
+                "true": float(result.truth[i]),
+                "estimate": float(result.estimates[i]),
+                "standard_error": None if errors is None else float(errors[i]),
+            }
+            for i in self.shown
+        ]
+        return {
+            "workload": stored.name,
+            "domain": str(stored.workload.domain),
+            "epsilon": float(stored.epsilon),
+            "users": result.users,
+            "outside": users.outside,
+            "others": users.others,
+            "queries": len(result.truth),
+            "repetitions": len(result.observed),
+            "observed": float(result.observed.mean()),
+            "predicted": result.predicted,
+            "ratio": None if result.exact else result.ratio,
+            "ratio_standard_error": None if result.exact else result.ratio_error,
+            "normalised_variance": result.normalised,
+            "answers": answers,
+        }
+
+    def sentences(self) -> Iterator[str | Table]:
+        """Yield whose reports were simulated, some answers as a table, and the errors."""
+        stored, result = self.stored, self.result
+        yield f"{visible(stored.name)} over domain {stored.workload.domain}, epsilon {float(stored.epsilon):g}"
+        for sentence in (str(self.users), *self.users.notes):
+            yield from (sentence, "")
+        yield self._table()
+        some = f"{len(self.shown)} of {len(result.truth):,} queries shown"
+        yield from ("", f"{some}, from repetition 1 of {len(result.observed)}")
+        if result.exact:
+            yield "these answers carry no error that double precision can show, so there is none to compare"
+            return
+        root = (result.predicted / len(result.truth)) ** 0.5
+        yield f"predicted error of an answer (root mean square): {self._error(root)}"
+        if result.standard_errors is not None:
+            worst = int(result.standard_errors.argmax())
+            error = self._error(float(result.standard_errors[worst]))
+            yield f"predicted error of the least accurate one, {result.naming.label(worst)}: {error}"
+        yield f"observed / predicted squared error: {result.ratio:.3f} ± {result.ratio_error:.3f} (1 expected)"
+
+    def _error(self, error: float) -> str:
+        """Return a standard error as users and a share of them, or where answers count no users as it is."""
+        if counts_users(self.stored.workload):
+            return f"{error:,.1f} users, {100 * error / self.result.users:.2f} % of all"
+        return f"{error:,.1f} in the units of the query, {error / self.result.users:.3g} a user"
+
+    def _table(self) -> Table:
+        result, errors = self.result, self.result.standard_errors
+        rows = [
+            (
+                result.naming.label(i),
+                f"{result.truth[i]:,.6g}",
+                f"{result.estimates[i]:,.1f}",
+                f"{result.estimates[i] - result.truth[i]:+,.1f}",
+                "" if errors is None else f"{errors[i]:,.1f}",
+            )
+            for i in self.shown
+        ]
+        return Table(("query", "true", "estimate", "off by", "predicted standard error"), rows)
+
+
+def simulated(
+    stored: Mechanism | StoredStrategy,
+    domain: Domain,
+    users: Data,
+    *,
+    repetitions: int,
+    seed: int,
+    shown: int,
+) -> Simulated:
+    """Return the simulation of a strategy, whose values are those of `domain`, on the users of a file."""
+    asked, runs = over(stored.workload, domain.attributes), {"repetitions": repetitions, "seed": seed}
+    about = asked, stored.strategy, users.coordinates, users.counts
+    result = simulate_users(*about, **runs, prior=stored.prior)
+    return Simulated(stored=stored, users=users, result=result, shown=spread(len(result.truth), shown))
