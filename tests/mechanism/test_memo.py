@@ -297,4 +297,4 @@ def test_translates_are_listed_for_means():
     estimated = found.estimate(np.full(found.outputs, 4), rounds=2)
     assert isinstance(estimated.evidence.estimator, Averaged)
     assert estimated.users == 2 * found.outputs
-    assert found.strategy.lowest.sum() < 1
+    assert found.strategy.listed().lowest.sum() < 1
