@@ -35,13 +35,18 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave one case in k of a table marked `sampled(k)` to the default run, and mark the others exhaustive."""
+    """Leave one case in k of a table marked `sampled(k)` to the default run, and mark the others exhaustive.
+
+    Of a table marked `sampled(k, rest)` one in `rest` of the others is exhaustive; those that are left are thorough.
+    """
     places: Counter[str] = Counter()
     for item in items:
         if marker := item.get_closest_marker("sampled"):
             table = item.nodeid.split("[")[0]
-            if places[table] % marker.args[0]:
-                item.add_marker(pytest.mark.exhaustive)
+            k, *rest = marker.args
+            if places[table] % k:
+                left = bool(rest) and places[table] % k % rest[0] != 0
+                item.add_marker(pytest.mark.thorough if left else pytest.mark.exhaustive)
             places[table] += 1
 
 

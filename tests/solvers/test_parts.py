@@ -20,6 +20,8 @@ from surveys import ASKED, FOUR, FOUR_OPTIMA, OPTIMA, random_survey
 SECONDS, SHORT = 60, 4
 """Longest time of a search for a survey, and of each that it is held against."""
 ROUNDING = 1e-9
+FEW = (3, 17)
+"""Random surveys of the exhaustive run; two minutes each."""
 QUICK = [one for one in BASELINES if not one.slow]
 
 
@@ -66,8 +68,10 @@ def test_surveys_as_people_ask_them(name):
     assert published["split budget"] > 4
 
 
-@pytest.mark.sampled(15)
-@pytest.mark.parametrize("number", range(30))
+@pytest.mark.parametrize(
+    "number",
+    [pytest.param(k, marks=pytest.mark.exhaustive if k in FEW else pytest.mark.thorough) for k in range(30)],
+)
 def test_no_other_way_is_better(number):
     """Parts one by one, all tables together, an even split of epsilon, and the best published one for each question."""
     workload, epsilon = random_survey(number)

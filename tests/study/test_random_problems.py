@@ -36,7 +36,7 @@ def stated_by(solution):
     )
 
 
-@pytest.mark.sampled(67)
+@pytest.mark.sampled(67, 3)
 @pytest.mark.parametrize("number", range(COUNT))
 def test_every_statement_about_a_random_problem_is_true(number):
     asked = problem(number)
