@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, final
 
+from stratagem.io.screen import brief
 from stratagem.workloads import (
     Domain,
     DomainLike,
@@ -36,6 +37,8 @@ class Survey:
     Raises:
         ValueError: for what is no domain; each method for attributes that the domain does not have.
     """
+
+    __repr__ = brief
 
     domain: Domain
     questions: tuple[Workload, ...] = ()
