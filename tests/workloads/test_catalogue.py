@@ -180,7 +180,7 @@ DOMAIN = "domain = { a = 3, b = 2 }\n"
         (DOMAIN + "[[query]]\non = 3", "on = 3 is not a table"),
         (DOMAIN + '[[query]]\non = { c = "prefix" }', "the attributes are a, b"),
         (
-            DOMAIN + '[[query]]\non = { a = "parity" }',
+            DOMAIN + '[[query]]\non = { a = "median" }',
             "the primitives are identity, total",
         ),
         (DOMAIN + "[[query]]\non = { a = 3 }", "the primitives are"),
