@@ -7,7 +7,7 @@ import pytest
 from lying_parquet import write
 from report_files import IDENTIFIER, MECHANISM, OUTPUTS, collected
 from stratagem.auditor.known import read_known
-from stratagem.collection import report_file
+from stratagem.collection import report_table
 from stratagem.collection.collection import Collection
 from stratagem.domain.columns import distinct
 from stratagem.math.counts import counted
@@ -60,7 +60,7 @@ def test_a_file_whose_range_was_not_checked_is_not_taken(tmp_path, monkeypatch):
     """The control: where the range is not checked, as DuckDB leaves it out, the check before the commit finds them."""
     path, state = lying(tmp_path / "a.parquet", id=pa.array(IDS)), tmp_path / "s.duckdb"
     with monkeypatch.context() as patch, Collection(state, IDENTIFIER, OUTPUTS) as collection:
-        patch.setattr(report_file, "judge", unjudged)
+        patch.setattr(report_table, "judge", unjudged)
         with pytest.raises(ValueError, match="3 rows that are neither reports nor rejected"):
             collection.add(path)
         assert collection.tally().received == 0
