@@ -95,6 +95,13 @@ def test_a_query_of_two_parts_is_refused(strategy):
         evaluate(survey(SIZES, ({"age": CELLS, "sex": CELLS},)), strategy)
 
 
+def test_everybody_is_counted_by_any_part():
+    """Also where no part asks for the first attribute, by which margins name queries about everybody."""
+    strategy = SurveyStrategy((5, 2), (SurveyPart((1,), st.published.randomised_response(2, 1.0), 1.0),))
+    found = evaluate(st.total({"age": 5, "sex": 2}), strategy)
+    assert found.worst_case_variance == pytest.approx(0, abs=1e-9)
+
+
 def test_the_best_part_answers():
     age, _ = tables(1.0)
     workload = survey({"age": 5}, ({"age": PREFIX},))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -89,8 +88,3 @@ class SurveyEstimate(Estimate):
         self.evidence.check(asked)
         check_arranged(self.naming.attributes, asked, base)
         return replace(self, workload=asked, base=base)
-
-
-def surveyed(evidence: SurveyEvidence, make: Callable[..., Estimate], **shown: Any) -> SurveyEstimate:
-    """Return the estimate of a survey; `make` makes that of a table, the rest are the fields of an estimate."""
-    return SurveyEstimate(evidence=evidence, make=make, processed=None, **shown)

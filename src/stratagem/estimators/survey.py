@@ -27,7 +27,7 @@ from stratagem.strategies.survey import SplitStrategy, SurveyPart, SurveyStrateg
 from stratagem.workloads import Workload
 from stratagem.workloads.centring import levelled
 from stratagem.workloads.combined import Stack
-from stratagem.workloads.table import by_attributes, means, on_table
+from stratagem.workloads.table import asks, by_attributes, means, on_table
 
 WRITTEN = 1 << 20
 """User types up to which the variance of each is written out."""
@@ -88,7 +88,8 @@ class Surveyed(Estimator):
         check_sizes(workload, self.strategy.sizes)
         found, every = [], np.arange(workload.queries)
         for margin in by_attributes(workload):
-            own = margin.attributes if margin.workload.domain_size > 1 else ()
+            about = asks(margin.workload) and margin.workload.domain_size > 1
+            own = margin.attributes if about else ()  # every part counts everybody
             able = [i for i, one in enumerate(self.strategy.parts) if {*own} <= {*one.attributes}]
             if not able:
                 names = ", ".join(workload.domain.names[i] for i in own)

@@ -31,6 +31,11 @@ def _together(margins: Sequence[Margin], queries: int) -> Margin:
     return Margin(margins[0].attributes, Stack(tuple(one.workload for one in margins)), places)
 
 
+def asks(workload: Workload) -> bool:
+    """Return whether queries are about some attribute, and not about everybody."""
+    return not isinstance(workload.unweighted[1], Total)
+
+
 def means(workload: Workload) -> Array:
     """Return the mean of every query over the user types (p,), which the number of users gives an answer for."""
     return workload.answer(uniform(workload.domain_size))
@@ -71,7 +76,7 @@ def on_table(workload: Workload, own: Sequence[int], attributes: Sequence[int], 
 
 def _pieces(places: tuple[int, ...], factor: Workload) -> list[tuple[tuple[int, ...], Workload]]:
     """Return a factor, cells of several attributes one by one; the total is left out, as that of others is."""
-    if isinstance(factor, Total):
+    if not asks(factor):
         return []
     if isinstance(factor, Identity) and len(places) > 1:
         return [((i,), Identity(factor.domain.part((k,)))) for k, i in enumerate(places)]
