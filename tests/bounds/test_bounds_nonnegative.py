@@ -218,7 +218,7 @@ def test_the_search_stops_where_it_is_told():
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(("make", "n"), [(Ascent.of, 24), (Generation.of, 16)])
 def test_an_interruption_leaves_a_bound(make, n):
-    search = make(st.prefix(n), 4.0)
+    search = make(Case(st.prefix(n), 4.0))
     start = search.best.value
 
     def interrupted(bound):
