@@ -41,8 +41,8 @@ from .study.comparison import compare as compare
 from .study.comparison_sweep import sweep as sweep
 from .study.optimisation import optimise as optimise
 from .study.optimisation import optimize as optimize
-from .study.plan import plan as plan
 from .study.solution import Solution as Solution
+from .study.survey_plan import plan as plan
 from .study.tuning import tune as tune
 from .workloads import Workload as Workload
 from .workloads import all_marginals as all_marginals

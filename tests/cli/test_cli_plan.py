@@ -120,3 +120,82 @@ def test_files_that_exist_are_kept(capsys):
     assert_refused(capsys, ["plan", "people.csv", "--column", "group"], "people-group.html exists")
     assert Path("people-group.html").read_text() == "mine"
     assert run(capsys, "plan", "people.csv", "--column", "group", "--force")[0] == 0
+
+
+SURVEY = "".join(
+    f"{k},{20 + 7 * k % 50 if k % 10 else ''},{('North', 'South', 'East')[k % 3]},{'yn'[k % 7 > 2]}\n"
+    for k in range(600)
+)
+"""600 people: a number of the row, an age that one in ten leaves out, a region, and whether they smoke."""
+
+
+def test_a_survey_goes_from_a_file_to_answers_and_back_through_its_file(capsys):
+    Path("survey.csv").write_text(f"row,age,region,smokes\n{SURVEY}")
+    asked = ["--table", "region,smokes", "--column", "age", "--edges", "age=20:70:10", "--unit", "age=years"]
+    status, out, err = run(capsys, "plan", "survey.csv", *asked, "--seconds", "4")
+    assert (status, err) == (0, "")
+    assert max(map(len, out.splitlines())) <= 80
+    said = " ".join(out.split())
+    for words in (
+        "600 people, 2 questions, epsilon 1 for the whole survey.",
+        "region x smokes",
+        "all questions together.",
+        "age: 5 bins and 'no answer' (stated): 20:70:10,no answer",
+        "survey: survey.toml",
+    ):
+        assert words in said
+    commands = out.replace("\\\n", " ").split("devices:\n")[1].splitlines()
+    for command in commands:
+        status, out, err = run(capsys, *shlex.split(command)[1:])
+        assert status == 0, err
+    written = Path("answers.csv").read_text(encoding="utf-8")
+    assert "age below 30 years" in written
+    assert "region = North, smokes = y" in written
+    assert "\u00d7" not in written  # weights say how much errors count, and multiply no answer
+    again = run_json(
+        capsys, "plan", "survey.toml", "--users", "600", "--seconds", "4", "-o", "again.ldp.json"
+    )
+    assert [one["question"] for one in again["questions"]] == ["age", "region x smokes"]
+    assert (again["columns"], again["commands"]) == ([], [])
+    assert Path(again["survey"]).read_text(encoding="utf-8") == Path("survey.toml").read_text(
+        encoding="utf-8"
+    )
+    optimised = run_json(capsys, "optimise", "survey.toml", "--seconds", "4")
+    assert optimised["epsilon"] == 1.0
+
+
+def test_the_object_of_a_survey_for_programs(capsys):
+    Path("survey.csv").write_text(f"row,age,region,smokes\n{SURVEY}")
+    found = run_json(capsys, "plan", "survey.csv", "--users", "900", "--seconds", "40")
+    assert [one["question"] for one in found["questions"]] == ["age", "region", "smokes"]
+    assert [one["column"] for one in found["columns"]] == ["age", "region", "smokes"]
+    assert (found["users"], found["epsilon"], found["file"]) == (900, 1.0, "survey.ldp.json")
+    assert any("row is left out" in note for note in found["notes"])
+    for one in found["questions"]:
+        assert set(one["standard_error"]) == {"root_mean_square", "least_accurate"}
+        assert {"one_question_each", "split_budget", "usable", "ways"} <= set(one)
+    assert all(0 < share <= 1 + 1e-9 for share in found["people_as_a_share_of"].values())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--column", "age", "--column", "incme"], "no column 'incme'"),
+        (["--table", "region"], "a table of region was asked for"),
+        (["--table", "region,nowhere"], "no column 'nowhere'"),
+        (["--edges", "18:90:8"], "names no attribute|stated for 'value'"),
+        (["--edges", "row=0:600:1", "--table", "row,region,smokes", "--users", "0"], "users is 0"),
+        (["--workload", "histogram"], "belong to one"),
+        (["--unit", "smokes=cigarettes"], "has labels"),
+    ],
+)
+def test_bad_surveys_end_in_one_sentence(capsys, arguments, words):
+    Path("survey.csv").write_text(f"row,age,region,smokes\n{SURVEY}")
+    assert_refused(capsys, ["plan", "survey.csv", *arguments], words)
+
+
+def test_a_survey_file_that_exists_is_kept(capsys):
+    Path("survey.csv").write_text(f"row,age,region,smokes\n{SURVEY}")
+    Path("survey.toml").write_text("mine")
+    assert_refused(capsys, ["plan", "survey.csv"], "survey.toml exists")
+    assert Path("survey.toml").read_text() == "mine"

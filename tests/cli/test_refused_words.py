@@ -62,7 +62,7 @@ SENTENCES = {
     "a step": (("optimise", "prefix", "--domain=4", "--step=1_0"), "--step is '1_0': give one number"),
     "budgets": (("compare", *SMALL, "--over", "epsilon=1_0"), "'1_0', which is no number"),
     "edges": (("optimise", "prefix", "--edges=0:1_0:1", "--epsilon=1"), "are neither START:STOP:STEP nor"),
-    "twice": (("plan", "people.csv", "--column=age", "--column=sex"), "--column was given 2 times"),
+    "twice": (("plan", "people.csv", "--column=age", "--users=9", "--users=8"), "--users was given 2 times"),
     "a budget": (("bound", "prefix", "--domain=4", "--epsilon=1_0"), "--epsilon: '1_0' is no number"),
     "digits of another script": (("bound", "prefix", "--domain=4", "--epsilon=\u0661"), "'--epsilon'"),
     "alpha": (("count", "--size=3", "--alpha=1_0/11_0"), "alpha is '1_0/11_0': give a number"),

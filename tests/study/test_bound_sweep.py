@@ -43,7 +43,7 @@ def test_no_bound_is_above_the_best_and_no_strategy_below(objective):
 def test_time_makes_bounds_tighter_under_a_prior():
     prior, budgets = [1, 2, 3, 4] * 6, [3.0]
     (quick,) = st.bound_sweep(st.prefix(24), budgets, prior=prior).points
-    (tight,) = st.bound_sweep(st.prefix(24), budgets, prior=prior, seconds=10).points
+    (tight,) = st.bound_sweep(st.prefix(24), budgets, prior=prior, seconds=30).points
     assert "svd" not in quick.bounds
     assert tight.bounds.best > quick.bounds.best
 

@@ -143,7 +143,7 @@ def test_it_reads_arrays_and_iterators(values):
         (CITIES, {"workload": "prefx"}, "prefix"),
         (CITIES, {"users": 3, "error": 1e-4}, "takes an epsilon above 10"),
         ("nowhere.csv", {"column": "age"}, "nowhere.csv"),
-        ("nowhere.csv", {}, "no column"),
+        ("nowhere.csv", {}, "nowhere.csv cannot be read"),
     ],
 )
 def test_what_cannot_be_planned_is_refused_in_a_sentence(data, options, words):

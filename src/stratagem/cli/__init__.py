@@ -139,6 +139,8 @@ def _run(arguments: list[str]) -> None:
     """Run one command; every mistake of the user ends in one sentence."""
     try:
         check_streams()
+        if strange := [one for one in arguments if "\0" in one]:
+            raise ValueError(f"{strange[0]!r} was given, but no argument holds a NUL byte: leave it out")
         if arguments and (instead := RETIRED.get(arguments[0])):
             raise ValueError(f"there is no command {arguments[0]} any more: {instead}")
         status = app(arguments or ["--help"], prog_name="stratagem", standalone_mode=False)

@@ -112,7 +112,7 @@ def export(
             )
         domain = read_values(saved.workload.domain, values)
         if page.web is None:
-            check_values_kept(out, domain)
+            check_values_kept(out, values)
         saved = to_mechanism(replace(saved, workload=over(saved.workload, domain.attributes)))
     if page.web is not None:
         made = saved if isinstance(saved, Mechanism) else to_mechanism(saved)

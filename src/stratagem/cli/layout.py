@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from stratagem.cli.option import QueryOptions, ValueOptions
 
 if TYPE_CHECKING:
-    from stratagem.domain import Bins, Domain, Labels
+    from stratagem.domain import Attribute, Bins, Domain, Labels
     from stratagem.domain.policy import InvalidValuesError, Policy
     from stratagem.workloads import Workload
 
@@ -131,6 +131,16 @@ def read_values(domain: Domain, values: ValueOptions) -> Domain:
     return Domain(*(replace(one, values=new, unit=units.get(one.name, one.unit)) for one, new in pairs))
 
 
+def stated_values(
+    names: tuple[str, ...], values: ValueOptions
+) -> tuple[dict[str, Attribute], dict[str, str]]:
+    """Return the attributes whose values the options state, and the units that they give, by name."""
+    from stratagem.domain import Attribute
+
+    stated, units = _stated(names, values)
+    return {name: Attribute(name, one) for name, one in stated.items()}, units
+
+
 def _stated(names: tuple[str, ...], values: ValueOptions) -> tuple[dict[str, Bins | Labels], dict[str, str]]:
     """Return the values and the units that the options give by attribute; without names all are welcome."""
     from stratagem.domain import Bins, Labels
@@ -148,11 +158,11 @@ def _stated(names: tuple[str, ...], values: ValueOptions) -> tuple[dict[str, Bin
     return found, {name: unit_text(name, unit) for name, unit in by_unit.items()}
 
 
-def check_values_kept(out: Path | None, domain: Domain) -> None:
+def check_values_kept(out: Path | None, values: ValueOptions) -> None:
     """Refuse edges, labels and units for a file that cannot hold them."""
     from stratagem.mechanism.mechanism import SUFFIX
 
-    if domain.described and not (out is not None and out.name.lower().endswith(SUFFIX)):
+    if values and not (out is not None and out.name.lower().endswith(SUFFIX)):
         raise ValueError(
             f"--edges, --labels or --unit were given, but only *{SUFFIX} holds them: name one with -o"
         )

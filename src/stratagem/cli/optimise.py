@@ -74,6 +74,10 @@ def optimise(
     With --data the domain follows from the values of a column, as `plan` proposes them; nothing else of it is used.
     It may keep to a constraint besides: a cap on what one report tells, a shuffler, a memo, or steps between values.
     """
+    from stratagem.workloads.given import stated_epsilon
+
+    if epsilon is None and constraints.step is None:
+        epsilon = stated_epsilon(workload)
     with requested(workload, epsilon, asked, sample) as request:
         limits = constraints.read()
         if epsilon is None and constraints.step is None:
@@ -90,7 +94,7 @@ def optimise(
         if constraints.step is not None:
             check_line(request.workload)
         elif request.layout is None:
-            check_values_kept(out, request.workload.domain)
+            check_values_kept(out, asked.values)
         solution = _searched(request, limits)
         with keeping():
             found = SavedSolution.saved(marked(solution), workload, out, asked.goal.prior)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
 from stratagem.cli.collect import to_ask
-from stratagem.cli.command import options
+from stratagem.cli.command import chosen, options
 from stratagem.cli.interruption import keeping, progress
-from stratagem.cli.layout import ALONE, derive, policy_options
+from stratagem.cli.layout import ALONE, policy_options, stated_values
 from stratagem.cli.option import (
     AS_IS,
     DECIMAL,
@@ -30,9 +30,13 @@ from stratagem.cli.output import apart, facts_lines, translated, write_result
 from stratagem.math.deadline import deadline, within
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from stratagem.domain.policy import Policy
+    from stratagem.domain.proposal import Proposal
     from stratagem.io.table import Table
     from stratagem.study.plan import Plan
+    from stratagem.study.survey_plan import SurveyPlan
 
 PLANNED = 0.7
 """Share of the time after which the search ends; the rest is for the page."""
@@ -40,8 +44,16 @@ PLANNED = 0.7
 
 @options
 class SurveyOptions:
-    """How many people take part, and how much is told of each."""
+    """What is asked, how many people take part, and how much is told of each."""
 
+    column: Annotated[
+        list[str] | None,
+        Option(help="A column to ask about, repeated for several; without it all that can be asked about."),
+    ] = None
+    table: Annotated[
+        list[str] | None,
+        Option(help="A,B: a table of two columns or more, the people in each of its cells. Repeatable."),
+    ] = None
     users: Annotated[
         int | None, Option(help="People who will take part, by default as many as the file has rows.")
     ] = None
@@ -52,23 +64,32 @@ class SurveyOptions:
             "--epsilon for the people needed."
         ),
     ] = None
-    epsilon: Annotated[float | None, Option(help="Privacy budget of one person, 1 by default.")] = None
+    epsilon: Annotated[
+        float | None,
+        Option(help="Privacy budget of one person for all questions; 1, or that of a survey file."),
+    ] = None
     workload: Annotated[
         str | None,
         Option(
-            help="The statistics: prefix (shares below every edge, the default for numbers), histogram (share of every "
-            "value, the default for texts), all-range or another name of `stratagem list`."
+            help="The statistics of one question: prefix (shares below every edge, the default for numbers), histogram "
+            "(share of every value, the default for texts), all-range or another name of `stratagem list`."
         ),
     ] = None
+
+    def asked(self) -> str | list[str | tuple[str, ...]] | None:
+        """Return what `plan` asks about: a column, several questions, or None for all columns."""
+        columns = self.column or []
+        if len(columns) == 1 and not self.table:
+            return columns[0]
+        tables = [tuple(name.strip() for name in one.split(",")) for one in self.table or []]
+        return [*columns, *tables] or None
 
 
 @options
 class ColumnOptions:
-    """What the values of the column are, and how they are read."""
+    """What the values of the columns are, and how they are read."""
 
-    edges: Annotated[str | None, Option(help="State the bins: START:STOP:STEP or e0,e1,...")] = None
-    labels: Annotated[str | None, Option(help="State the labels: a,b,...")] = None
-    unit: Annotated[str | None, Option(help="What numbers are measured in, such as years.")] = None
+    values: ValueOptions
     only: Annotated[
         bool,
         Option("--only", help="The stated values are all there are: no value other, none for no answer."),
@@ -78,15 +99,14 @@ class ColumnOptions:
     as_is: AS_IS = False
     decimal: DECIMAL = None
 
-    def read(self) -> dict[str, Any]:
-        """Return the values as `plan` takes them."""
-        named = [None if one is None else [f"{ALONE}={one}"] for one in (self.edges, self.labels)]
-        stated = derive(ValueOptions(edges=named[0], labels=named[1]))
+    def read(self, column: str | None) -> dict[str, Any]:
+        """Return the values as `plan` takes them: those of the one column, or of several by name."""
+        stated, units = stated_values(() if column is None else (ALONE,), self.values)
         policy = self.policy()
         return {
-            "values": None if stated is None else stated.domain.attributes[0],
+            "values": stated if column is None else stated.get(ALONE),
             "only": self.only,
-            "unit": self.unit,
+            "unit": units if column is None else units.get(ALONE),
             "missing": policy.missing,
             "mapping": policy.mapping,
             "as_is": self.as_is,
@@ -94,7 +114,7 @@ class ColumnOptions:
         }
 
     def policy(self) -> Policy:
-        """Return how the texts of the column are read."""
+        """Return how the texts of the columns are read."""
         from stratagem.domain.policy import Policy
         from stratagem.domain.text import read_map
 
@@ -103,51 +123,122 @@ class ColumnOptions:
 
 
 def plan(
-    data: Annotated[Path, Argument(metavar="DATA", help="A CSV (with a header) or Parquet file of answers.")],
-    column: Annotated[str, Option(help="The column of the question.")],
+    data: Annotated[
+        Path,
+        Argument(
+            metavar="DATA",
+            help="A CSV (with a header) or Parquet file of answers, or a survey file, .toml, that a plan wrote.",
+        ),
+    ],
     survey: SurveyOptions,
     values: ColumnOptions,
     seconds: SECONDS = None,
     out: Annotated[
-        Path | None, Option("-o", "--out", help="The bundle to write, DATA-COLUMN.ldp.json by default.")
+        Path | None,
+        Option("-o", "--out", help="The bundle to write, DATA.ldp.json or DATA-COLUMN.ldp.json by default."),
     ] = None,
     page: Annotated[
-        Path | None, Option("--report", help="The page to write, DATA-COLUMN.html by default.")
+        Path | None, Option("--report", help="The page to write, named like the bundle by default.")
     ] = None,
     force: FORCE = False,
     json: JSON = False,
 ) -> None:
-    """Plan a survey of one question from a file of answers: bins, privacy, errors, a bundle and a report page."""
+    """Plan a survey from a file of answers: values, privacy, errors, a bundle, a report page and a survey file."""
     from stratagem.io.target import check_target
     from stratagem.mechanism.mechanism import SUFFIX
     from stratagem.report.page import check_page
-    from stratagem.study.plan import plan as run
+    from stratagem.study.plan import Plan
+    from stratagem.study.survey_plan import plan as run
 
-    stem = re.sub(r"[^\w.-]+", "-", f"{data.name.split('.')[0]}-{column}")
+    asked = survey.asked()
+    column = asked if isinstance(asked, str) else None
+    stem = re.sub(r"[^\w.-]+", "-", "-".join(filter(None, (data.name.split(".")[0], column))))
     out, page = out or Path(f"{stem}{SUFFIX}"), page or Path(f"{stem}.html")
+    stated = out.with_name(out.name.removesuffix(SUFFIX) + ".toml") if column is None else None
     check_target(out, (SUFFIX,))
     check_page(page)
-    for path in (out, page):
+    for path in (out, page, *([stated] if stated and stated != data else [])):
         check_free(path, force=force)
-    options = {**asdict(survey), **values.read(), "seconds": seconds}
+    wanted = {
+        "workload": survey.workload,
+        "users": survey.users,
+        "error": survey.error,
+        "epsilon": survey.epsilon,
+    }
+    read = {} if data.suffix.lower() == ".toml" and not any(chosen(values)) else values.read(column)
     with progress("planning") as on_step, within(deadline().until(PLANNED)):
-        found = run(data, column, on_step=on_step, **options)
+        found = run(data, asked, on_step=on_step, seconds=seconds, **wanted, **read)
     with keeping():
         found.save(out, overwrite=True)
         with progress("writing the report"):
             found.mechanism().report(page, users=found.users)
-        write_result(Planned(found=found, data=data, policy=values.policy(), out=out, page=page), json=json)
+        told = {"data": data, "policy": values.policy(), "out": out, "page": page}
+        if isinstance(found, Plan):
+            write_result(Planned(found=found, **told), json=json)
+            return
+        if stated is not None and stated != data:
+            stated.write_text(found.survey_file(), encoding="utf-8")
+        write_result(PlannedSurvey(found=found, stated=stated or data, **told), json=json)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Planned:
-    """A plan with the files that were written for it."""
+class Told:
+    """What is said of a plan, with the files that were written for it."""
 
-    found: Plan
+    found: Plan | SurveyPlan
     data: Path
     policy: Policy
     out: Path
     page: Path
+
+    def try_out(self, read: list[str], estimate: str, spellings: Mapping[str, str]) -> list[str]:
+        """Return the commands that try the mechanism on the file, as it will run on people."""
+        policy = replace(self.policy, mapping={**self.policy.mapping, **spellings})
+        texts = [*read, *map(shlex.quote, policy_options(policy))]
+        bundle, source = shlex.quote(str(self.out)), shlex.quote(str(self.data))
+        return [
+            f"stratagem randomise {bundle} --data {source}{''.join(f' {word}' for word in texts)} -o reports.jsonl",
+            f"stratagem aggregate {bundle} reports.jsonl -o counts.json",
+            f"stratagem estimate {bundle} counts.json {estimate}",
+        ]
+
+    def said(self, commands: list[str], **files: str) -> Iterator[str | Table]:
+        """Yield what to expect, what epsilon means, which values there are, and what to type next."""
+        found = self.found
+        about = map("\n".join, filter(None, (found.meaning(), (*found.values(), *found.notes()))))
+        yield from apart([*found.answer(), *about])
+        facts = {
+            "saved": f"{self.out} (the bundle: the mechanism for clients and the aggregator)",
+            "and": f"{self.page} (the report: open it in a browser)",
+            **files,
+            "ask": to_ask(self.out, found.solution.workload.domain),
+        }
+        if commands:
+            facts["next"] = "try it on this file, as it will run on people's devices:"
+        yield from ("", *facts_lines(facts), *commands)
+
+    def common(self) -> dict[str, Any]:
+        """Return what every plan is recorded with."""
+        found = self.found
+        sentences = (*found.about_epsilon(), *found.notes())
+        return {
+            "epsilon": found.epsilon,
+            "users": found.users,
+            "error": found.error,
+            "users_needed": found.users_needed,
+            "gap": found.solution.gap,
+            "belief_after_one_half": found.believed,
+            "notes": [translated(sentence) for sentence in sentences],
+            "file": str(self.out),
+            "report": str(self.page),
+        }
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Planned(Told):
+    """What is said of a plan of one question."""
+
+    found: Plan
 
     @property
     def commands(self) -> list[str]:
@@ -155,61 +246,112 @@ class Planned:
         found = self.found
         column, attribute = found.column, found.solution.workload.domain.names[0]
         named = column if column == attribute else f"{attribute}={column}"
-        median = " --quantile 0.5" if found.name == "prefix" and found.proposal.ordered else ""
-        policy = replace(self.policy, mapping={**self.policy.mapping, **found.spellings})
-        texts = "".join(f" {shlex.quote(word)}" for word in policy_options(policy))
-        bundle, source = shlex.quote(str(self.out)), shlex.quote(str(self.data))
-        other = found.proposal.values.other is not None
-        invalid = " --invalid other" if other else " --invalid drop" if found.others else ""
-        read = f"--data {source} --column {shlex.quote(named)}{invalid}{texts}"
-        return [
-            f"stratagem randomise {bundle} {read} -o reports.jsonl",
-            f"stratagem aggregate {bundle} reports.jsonl -o counts.json",
-            f"stratagem estimate {bundle} counts.json{median} -o answers.csv",
-        ]
+        median = "--quantile 0.5 " if found.name == "prefix" and found.proposal.ordered else ""
+        read = [f"--column {shlex.quote(named)}", *_invalid([(found.proposal, found.others)])]
+        return self.try_out(read, f"{median}-o answers.csv", found.spellings)
 
     def record(self) -> dict[str, Any]:
         """Return the plan as named values."""
-        found = self.found
-        published, key = found.best_published, "edges" if found.proposal.ordered else "labels"
+        found, common = self.found, self.common()
+        published = found.best_published
+        files = {name: common.pop(name) for name in ("notes", "file", "report")}
         return {
-            "column": found.column,
-            key: found.proposal.option,
-            "rule": found.proposal.rule,
-            "rows": int(found.x.sum()),
-            "others": found.others,
-            "spellings": found.spellings,
+            **_of_column(found.column, found.proposal, found.x, found.others, found.spellings),
             "workload": found.name,
-            "epsilon": found.epsilon,
-            "users": found.users,
-            "error": found.error,
-            "users_needed": found.users_needed,
+            **{name: common.pop(name) for name in ("epsilon", "users", "error", "users_needed")},
             "standard_error": found.errors._asdict(),
             "best_published": {
                 "mechanism": published.mechanism,
                 "standard_error": found.published_errors._asdict(),
             },
             "least_standard_error": found.least_error,
-            "gap": found.solution.gap,
-            "belief_after_one_half": found.believed,
+            **common,
             "best_guess": found.best_guess,
             **found.usability.data(),
-            "notes": [translated(sentence) for sentence in (*found.about_epsilon(), *found.notes())],
-            "file": str(self.out),
-            "report": str(self.page),
+            **files,
             "commands": self.commands,
         }
 
     def sentences(self) -> Iterator[str | Table]:
         """Yield what to expect, what epsilon means, which values there are, and what to type next."""
-        found = self.found
-        yield from apart(
-            [*found.answer(), *map("\n".join, (found.meaning(), (*found.values(), *found.notes())))]
-        )
-        facts = {
-            "saved": f"{self.out} (the bundle: the mechanism for clients and the aggregator)",
-            "and": f"{self.page} (the report: open it in a browser)",
-            "ask": to_ask(self.out, found.solution.workload.domain),
-            "next": "try it on this file, as it will run on people's devices:",
+        return self.said(self.commands)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PlannedSurvey(Told):
+    """What is said of a plan of several questions."""
+
+    found: SurveyPlan
+    stated: Path
+    """The survey file."""
+
+    @property
+    def commands(self) -> list[str]:
+        """The commands that try the mechanism on the file; none where the plan came from no data."""
+        columns = self.found.columns
+        if not columns:
+            return []
+        read = [
+            f"--column {shlex.quote(f'{one.attribute.name}={one.name}')}" for one in columns if one.renamed
+        ]
+        read += _invalid((one.proposal, one.others) for one in columns)
+        spellings = {text: label for one in columns for text, label in one.proposal.values.spellings}
+        return self.try_out(read, "--method recommended -o answers.csv", spellings)
+
+    def record(self) -> dict[str, Any]:
+        """Return the plan as named values."""
+        found, ours = self.found, self.found.solution.mean_variance
+        return {
+            "title": found.title,
+            "columns": [
+                _of_column(one.name, one.proposal, one.x, one.others, dict(one.proposal.values.spellings))
+                for one in found.columns
+            ],
+            "questions": [
+                {
+                    "question": one.name,
+                    "attributes": list(one.attributes),
+                    "asked": dict(one.entry.on),
+                    "weight": one.entry.weight,
+                    "standard_error": found.errors(one)._asdict(),
+                    **{
+                        name.replace(" ", "_"): found.errors(one, other.estimator)._asdict()
+                        for name, other in found.others.items()
+                    },
+                    **verdict.data(),
+                }
+                for one, verdict in zip(found.questions, found.verdicts, strict=True)
+            ],
+            "people_as_a_share_of": {
+                name.replace(" ", "_"): ours / other.mean_variance for name, other in found.others.items()
+            },
+            **self.common(),
+            "survey": str(self.stated),
+            "commands": self.commands,
         }
-        yield from ("", *facts_lines(facts), *self.commands)
+
+    def sentences(self) -> Iterator[str | Table]:
+        """Yield what to expect, what epsilon means, which values there are, and what to type next."""
+        return self.said(self.commands, survey=f"{self.stated} (change it, and plan it again)")
+
+
+def _of_column(
+    column: str, proposal: Proposal, x: np.ndarray, others: Mapping[str, int], spellings: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return the values of a column, and what its rows become, as named values."""
+    return {
+        "column": column,
+        "edges" if proposal.ordered else "labels": proposal.option,
+        "rule": proposal.rule,
+        "rows": int(x.sum()),
+        "others": dict(others),
+        "spellings": dict(spellings),
+    }
+
+
+def _invalid(columns: Iterable[tuple[Proposal, Mapping[str, int]]]) -> list[str]:
+    """Return the option for rows in none of the values, where there are any."""
+    gaps = [(proposal.values.other is None, rows) for proposal, rows in columns]
+    if any(rows and none for none, rows in gaps):
+        return ["--invalid drop"]
+    return ["--invalid other"] if not all(none for none, _ in gaps) else []

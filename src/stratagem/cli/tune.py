@@ -45,7 +45,7 @@ def tune(
     asked = read_described(workload, domain, queries, values)
     options = goal.read(asked)
     check_out(out, plain=goal.plain, force=force)
-    check_values_kept(out, asked.domain)
+    check_values_kept(out, values)
     with progress("tuning"):
         solution = run(asked, epsilon, mechanism, **options)
     found = SavedSolution.saved(solution, workload, out, goal.prior)

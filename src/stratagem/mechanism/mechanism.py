@@ -54,6 +54,7 @@ from stratagem.mechanism.table import (
 )
 from stratagem.strategies import MatrixStrategy, SurveyStrategy
 from stratagem.workloads import Domain, DomainLike, Workload, given
+from stratagem.workloads.combined import without_weights
 from stratagem.workloads.serial import over, to_data
 
 if TYPE_CHECKING:
@@ -264,7 +265,9 @@ class Mechanism:
     def estimate(
         self, counts: Counts, workload: given.WorkloadLike | None = None, *, rounds: int = 1, **options: Any
     ) -> Estimate:
-        """Return the answers of its own workload, or of another, from the counts of its outputs, (m,) or sparse.
+        """Return the answers of its own queries, or of others, from the counts of its outputs, (m,) or sparse.
+
+        Its own are those of its workload without weights, which say how much errors count.
 
         A name or a matrix is over its own domain. `rounds` says how many reports of every user the counts hold, made
         by its memo. The options are those of `estimate`: method, confidence, simultaneous, about.
@@ -273,7 +276,7 @@ class Mechanism:
             ValueError: as `estimate`, and for several rounds without a memo.
         """
         options |= {"prior": self.prior, "rounds": self._rounds(rounds)}
-        asked = self.workload if workload is None else workload
+        asked = without_weights(self.workload) if workload is None else workload
         return estimate(self.strategy, counts, asked, base=self.workload, **options)
 
     def _rounds(self, number: int) -> Rounds | None:

@@ -16,6 +16,5 @@ from .preset import load_solver as load_solver
 from .report_size import TradeOff as TradeOff
 from .report_size import trade_off as trade_off
 from .survey_plan import SurveyPlan as SurveyPlan
-from .survey_plan import plan_survey as plan_survey
 from .two_rounds import combine as combine
 from .two_rounds import second_round as second_round

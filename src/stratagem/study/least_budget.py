@@ -20,22 +20,25 @@ BOUNDED, EACH = 0.2, 1 / 3
 
 
 def least_budget(
-    asked: Workload, users: int, error: float, solve: Callable[[float], Solution]
+    asked: Workload,
+    users: int,
+    error: float,
+    solve: Callable[[float], Solution],
+    needed: Callable[[Solution], int],
+    queries: float | None = None,
 ) -> tuple[Solution, bool]:
     """Return the solution of the smallest budget that reaches the error with so many users, and whether it is that.
 
-    The smallest up to 1 %; where time runs out, one that reaches the error. The bound needs fewer users than any
-    strategy, so that the search begins at the smallest budget that it allows.
+    The smallest up to 1 %; where time runs out, one that reaches the error; `needed` says how many users a solution
+    needs for it. The bound on the variance of the queries asked, of which `queries` are as many as their weights
+    count, needs fewer users than any strategy, so that the search begins at the smallest budget that it allows.
     """
-
-    def needed(solution: Solution) -> int:
-        return solution.users_for(error).root_mean_square
 
     def solved(budget: float) -> Solution:
         with within(EACH * deadline().left):
             return solve(budget)
 
-    low = _allowed(asked, users, error)
+    low = _allowed(asked, users, error, queries or asked.queries)
     tried = min(MOST, _digits(low))
     while (found := needed(solution := solved(tried))) > users:
         if tried == MOST:
@@ -56,12 +59,12 @@ def least_budget(
     return best, True
 
 
-def _allowed(asked: Workload, users: int, error: float) -> float:
+def _allowed(asked: Workload, users: int, error: float, queries: float) -> float:
     """Return about the smallest budget at which the bound allows the error, or one below it where time runs out."""
 
     def bounded(budget: float) -> int:
         problem = problem_of(asked, budget)
-        return users_needed(problem.least(problem.bounds) / asked.queries, error)
+        return users_needed(problem.least(problem.bounds) / queries, error)
 
     low, high = LEAST, MOST
     with within(BOUNDED * deadline().left) as time:

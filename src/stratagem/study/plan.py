@@ -58,6 +58,8 @@ PROMISING = 4.0
 """Largest epsilon that promises anything: above it the best guess from a report is usually right."""
 MOST = 1 << 53
 """Most people of a plan."""
+ADDS_UP = "The epsilons of several surveys of the same people add up: plan all their questions together."
+"""What is to be known of several questions, one planned after the other."""
 NOTHING = ("nan", "NaT", "<NA>")
 """What missing values of NumPy and pandas are as texts."""
 
@@ -164,31 +166,20 @@ class Plan:
                 "Shares are those of all people; shares of those who answered are usually less exact."
             )
         useless = [] if self.usability.usable else [str(self.usability)]
-        return [*useless, "\n".join([*self._reached(), *self.about_epsilon()]), *said]
-
-    def _reached(self) -> list[str]:
-        needed = self.users_needed
-        if self.error is None or needed is None:
-            return []
-        asked = f"Answers that are typically off by {percent(self.error)} take {users_text(needed)} people"
-        enough = "are enough" if needed <= self.users else "are not enough"
-        return [f"{asked} at epsilon {self.epsilon:g}; {users_text(self.users)} {enough}."]
+        first = reached(self.error, self.users_needed, self.users, self.epsilon)
+        return [*useless, "\n".join([*first, *self.about_epsilon()]), *said]
 
     def about_epsilon(self) -> tuple[str, ...]:
         """Return what is to be known before epsilon is used: that a smaller one may do, and that it protects little."""
-        late = "Time ran out before the smallest epsilon was found; ask with more seconds."
-        little = (
-            f"Do not promise privacy with an epsilon above {PROMISING:g}: a report nearly tells the answer."
-        )
-        return (late,) * (not self.complete) + (little,) * (self.epsilon > PROMISING)
+        return about_epsilon(self.epsilon, complete=self.complete)
 
     def meaning(self) -> tuple[str, ...]:
-        """Return what the budget means for one person, in two sentences."""
+        """Return what the budget means for one person, in three sentences."""
         believed = (
             f"Epsilon {self.epsilon:g} means: whoever thinks an answer as likely as not before the report is "
             f"{surest(self.epsilon)} sure of it after the report."
         )
-        return believed, self.attack.guesses
+        return believed, self.attack.guesses, ADDS_UP
 
     def values(self) -> tuple[str, ...]:
         """Return which values people choose from, and which rows of the data are in none of the others."""
@@ -221,62 +212,79 @@ class Plan:
         return self.mechanism().save(path, overwrite=overwrite)
 
 
-def plan(
+def reached(error: float | None, needed: int | None, users: int, epsilon: float) -> list[str]:
+    """Return whether so many users are enough for an error, in a sentence; nothing where none was asked for."""
+    if error is None or needed is None:
+        return []
+    asked = f"Answers that are typically off by {percent(error)} take {users_text(needed)} people"
+    enough = "are enough" if needed <= users else "are not enough"
+    return [f"{asked} at epsilon {epsilon:g}; {users_text(users)} {enough}."]
+
+
+def about_epsilon(epsilon: float, *, complete: bool) -> tuple[str, ...]:
+    """Return what is to be known before epsilon is used: that a smaller one may do, and that it protects little."""
+    late = "Time ran out before the smallest epsilon was found; ask with more seconds."
+    little = f"Do not promise privacy with an epsilon above {PROMISING:g}: a report nearly tells the answer."
+    return (late,) * (not complete) + (little,) * (epsilon > PROMISING)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Budget:
+    """What a plan is to reach: at most two of epsilon, users and error, and the time for it."""
+
+    epsilon: float | None = None
+    users: int | None = None
+    error: float | None = None
+    on_step: Callback | None = None
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        if None not in (self.epsilon, self.users, self.error):
+            raise ValueError(
+                "epsilon, users and error were all given, but each follows from the other two: leave one out"
+            )
+
+    def people(self, rows: int) -> int:
+        """Return the people who take part, as many as the rows of the data where none were given."""
+        advice = "give the people who will take part, for example 5000"
+        return integer(rows if self.users is None else self.users, "users", 1, MOST, advice)
+
+    @property
+    def share(self) -> float | None:
+        """The error as a share of the users, None where none was asked for."""
+        if self.error is None:
+            return None
+        if not 0 < (share := real(self.error)) < 1:
+            raise ValueError(
+                f"error is {self.error!r}: give a standard error as a share of the users, for example 0.01 for 1 %"
+            )
+        return share
+
+
+def plan_question(
     data: str | Path | Iterable[object],
-    column: str | None = None,
+    column: str | None,
+    budget: Budget,
     *,
     workload: str | None = None,
-    epsilon: float | None = None,
-    users: int | None = None,
-    error: float | None = None,
     values: Attribute | None = None,
     only: bool = False,
     unit: str | None = None,
-    on_step: Callback | None = None,
-    seconds: float | None = None,
     **reading: Unpack[Reading],
 ) -> Plan:
-    """Plan a survey of one question from data like those that it will collect.
-
-    `data` is a CSV or Parquet file with a `column`, or the values themselves. `reading` says how its texts are read,
-    the fields of `Policy`: None, NaN and the texts in `missing` stand for no answer, those in `mapping` for others,
-    spellings are told apart `as_is`, and `decimal` separates the decimals of numbers with commas. Bins or labels are
-    proposed as `propose` says, unless `values` state them, such as `st.bins("18:80:5")`. Where answers are missing a
-    value "no answer" follows, where some are in none of the values "other" does; with `only` the stated values are all
-    there are, and rows with anything else are left out. The queries are those of `workload`, a name of the catalogue:
-    by default `prefix` for numbers and dates (the share below every edge) and `histogram` for labels.
-    Of `epsilon`, `users` (by default the rows of the data) and `error` (a standard error as a share of the users, root
-    mean square over the queries) at most two are given. An error without epsilon asks for the smallest epsilon, up to
-    1 %, that reaches it with so many users; otherwise epsilon is 1 by default. The call takes at most `seconds`;
-    without them each search for a strategy takes at most 10.
-
-    Raises:
-        ValueError: for data that cannot be read or hold no answers, all three of epsilon, users and error, numbers out
-            of range, or an error that epsilon 10 does not reach with so many users.
-
-    Example:
-        >>> import stratagem as st
-        >>> found = st.plan([20, 30, 30, 40, None], users=10_000)
-        >>> found.proposal.option, found.name, found.epsilon
-        ('20:41:1,no answer', 'prefix', 1.0)
-    """
-    if epsilon is not None and users is not None and error is not None:
-        raise ValueError(
-            "epsilon, users and error were all given, but each follows from the other two: leave one out"
-        )
+    """Plan a survey of one question, as `plan` says."""
     counts, column, order, policy = column_counts(data, column, reading)
     proposal = proposed(counts, column, values, policy, order, only=only)
     x, others = proposal.count(counts)
-    advice = "give the people who will take part, for example 5000"
-    people = integer(int(x.sum()) if users is None else users, "users", 1, MOST, advice)
+    people = budget.people(int(x.sum()))
     unit = unit or (None if values is None else values.unit)
     if unit and not proposal.ordered:
         raise ValueError(f"the unit {unit!r} was given, but {column!r} has labels: leave it out")
     name = workload or ("prefix" if proposal.ordered else "histogram")
     attribute = described(column, proposal.values, "" if values is None else values.question, unit or "")
     asked = _queries(name, attribute, found=values is None)
-    wanted = None if error is None else _share(error)
-    solution, complete = _solved(asked, epsilon, people, wanted, on_step, seconds)
+    wanted = budget.share
+    solution, complete = _solved(asked, budget, people, wanted)
     return Plan(
         column=column,
         proposal=proposal,
@@ -346,33 +354,22 @@ def _queries(name: str, attribute: Attribute, *, found: bool) -> Workload:
     return load(name, domain=attribute)
 
 
-def _solved(
-    asked: Workload,
-    epsilon: float | None,
-    people: int,
-    error: float | None,
-    on_step: Callback | None,
-    seconds: float | None,
-) -> tuple[Solution, bool]:
+def _solved(asked: Workload, budget: Budget, people: int, error: float | None) -> tuple[Solution, bool]:
     """Return the strategy for epsilon, or for the smallest that reaches an error, and whether it is the smallest."""
-    solver = Auto(gap=CLOSE, max_seconds=granted(seconds, SECONDS))
+    solver = Auto(gap=CLOSE, max_seconds=granted(budget.seconds, SECONDS))
 
-    def solve(budget: float) -> Solution:
-        return optimise(asked, budget, solver, on_step)
+    def solve(epsilon: float) -> Solution:
+        return optimise(asked, epsilon, solver, budget.on_step)
 
-    with within(granted(seconds)) as time:
-        if error is None or epsilon is not None:
-            return solve(check(EPSILON if epsilon is None else epsilon)), True
+    def needed(solution: Solution) -> int:
+        assert error is not None
+        return solution.users_for(error).root_mean_square
+
+    with within(granted(budget.seconds)) as time:
+        if error is None or budget.epsilon is not None:
+            return solve(check(EPSILON if budget.epsilon is None else budget.epsilon)), True
         with within(time.until(SEARCHED)):
-            solution, complete = least_budget(asked, people, error, solve)
+            solution, complete = least_budget(asked, people, error, solve, needed)
         if solution.gap > CLOSE and (again := solve(solution.epsilon)).gap < solution.gap:
-            solution = again if again.users_for(error).root_mean_square <= people else solution
+            solution = again if needed(again) <= people else solution
         return solution, complete
-
-
-def _share(error: float) -> float:
-    if not 0 < (share := real(error)) < 1:
-        raise ValueError(
-            f"error is {error!r}: give a standard error as a share of the users, for example 0.01 for 1 %"
-        )
-    return share

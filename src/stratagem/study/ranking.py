@@ -19,6 +19,7 @@ from stratagem.published import BASELINES, MEANS, Baseline, Setting
 from stratagem.published.marginal import MARGINAL_SELECTION
 from stratagem.solvers.junta.published_junta import published_juntas, sampled_tables
 from stratagem.solvers.junta.signature_choice import searchable
+from stratagem.solvers.parts import is_survey
 from stratagem.strategies import (
     JuntaStrategy,
     LinearProtocol,
@@ -241,11 +242,12 @@ def rank_questions(problem: Problem) -> Ranking:
             ("one question each", problem.epsilon, SurveyStrategy),
             ("split budget", problem.epsilon / len(tables), SplitStrategy),
         ):
-            parts, roots = list[SurveyPart](), list[float]()
+            parts, roots, complete = list[SurveyPart](), list[float](), True
             for table in tables:
                 best = rank_baselines(
                     Average(workload=table.workload, epsilon=epsilon), quick, share=1 / len(tables)
                 )
+                complete &= not (best.late or best.partial)
                 known = float(np.square(means(table.workload)).sum())
                 roots.append(math.sqrt(max(0.0, best[0].objective / table.workload.scale - known)))
                 parts.append(SurveyPart(table.attributes, best[0].strategy, 1.0))  # type: ignore[arg-type]
@@ -257,7 +259,7 @@ def rank_questions(problem: Problem) -> Ranking:
                 ]
             strategy = kind(sizes, tuple(parts))
             objective = estimator(strategy).objective(workload)
-            found.append(Contender(name, "the best for each", strategy, objective, problem))
+            found.append(Contender(name, "the best for each", strategy, objective, problem, complete))
             if time.over:
                 break
     if WHOLE < workload.domain_size <= RANKED:
@@ -270,8 +272,11 @@ def rank_questions(problem: Problem) -> Ranking:
 def rank_affordable(problem: Problem, *, invariant: bool) -> Ranking:
     """Return the baselines that take at most half a minute, to compare with a strategy read from a file.
 
-    `invariant` says whether that is one of translates, which the average over user types alone is known of.
+    `invariant` says whether that is one of translates, which the average over user types alone is known of. Several
+    questions are compared as `rank_questions` says.
     """
+    if problem.plain and problem.workload.domain_size > WHOLE and is_survey(problem.workload):
+        return rank_questions(problem)
     if problem.workload.domain_size <= RANKED:
         return rank_baselines(problem)
     return rank_invariant(problem) if invariant else Ranking(())

@@ -2,99 +2,45 @@
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
-from typing import Unpack
-
-import numpy as np
+from typing import Any, Unpack, overload
 
 from stratagem.domain.attribute import Attribute
-from stratagem.domain.bins import Bins
 from stratagem.domain.domain import Domain
-from stratagem.domain.file import column_names
 from stratagem.domain.policy import Reading
-from stratagem.domain.proposal import Proposal, cautions, placeholders, sentences
-from stratagem.domain.text import said
-from stratagem.domain.values import Labels
-from stratagem.estimators import Errors, Estimator, errors, mean_variance
+from stratagem.domain.proposal import REFUSED
+from stratagem.estimators import Errors, Estimator, errors, mean_variance, users_needed
 from stratagem.io.screen import brief
 from stratagem.io.table import Table
 from stratagem.math.deadline import granted, within
-from stratagem.math.number import integer, users_text
-from stratagem.math.privacy import check, surest
+from stratagem.math.number import users_text
+from stratagem.math.privacy import check, posterior, surest
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.mechanism.usable import Usability, usability
 from stratagem.solvers import Auto, Callback
 from stratagem.study.attacks import percent
+from stratagem.study.least_budget import least_budget
 from stratagem.study.optimisation import optimise
-from stratagem.study.plan import CLOSE, EPSILON, MOST, column_counts, described, proposed
+from stratagem.study.plan import CLOSE, EPSILON, Budget, Plan, about_epsilon, plan_question, reached
+from stratagem.study.question import Column, Data, Known, Question, Sample, read_columns, sample_of
+from stratagem.study.ranking import Contender, Ranking, rank_questions
 from stratagem.study.solution import Solution
 from stratagem.study.summary import minimum_sentence, text
-from stratagem.workloads import Workload, along, histogram, prefix, stack, weighted
+from stratagem.workloads import stack, weighted
+from stratagem.workloads.given import read_survey
+from stratagem.workloads.survey import SurveyFile
 
 SECONDS = 60.0
 """Seconds of the search, where none are given."""
-LARGEST = 4096
-"""Most cells of a table that is planned."""
 WAYS = {
     "one question each": "the best published mechanism for one question each",
     "split budget": "all questions with a part of epsilon each",
 }
 """Other ways of asking, by the name under which they are ranked, in words."""
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Column:
-    """One column of the data: the values proposed for it, and what its rows become."""
-
-    name: str
-    proposal: Proposal
-    x: np.ndarray
-    """Rows of each value (n,), integers."""
-    others: Mapping[str, int]
-    """Rows in none of the values, by reason."""
-    placeholders: Mapping[str, int]
-    """Rows of each text that looks like a placeholder for no answer."""
-    remarks: tuple[str, ...]
-    """Sentences on how texts were read that could be meant otherwise."""
-
-    def notes(self) -> Iterator[str]:
-        """Yield what is to be done about the values, each in a sentence."""
-        yield from cautions(self.name, self.proposal, self.placeholders)
-        yield from filter(None, (said(dict(self.proposal.values.spellings)), *self.remarks))
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Question:
-    """One question of a survey: its attributes, its queries, and the errors to expect of their answers."""
-
-    attributes: tuple[str, ...]
-    kind: str
-    """What is asked: prefix, or identity for the cells of a table."""
-    workload: Workload
-    """Its queries, over the whole domain, each of weight 1."""
-    table: Workload
-    """The same queries over its own attributes alone."""
-    weight: float
-    """Weight of its queries in the survey's objective."""
-
-    @property
-    def name(self) -> str:
-        """The attributes in words, such as "region x income"."""
-        return " x ".join(self.attributes)
-
-    @staticmethod
-    def of(domain: Domain, attributes: Sequence[str], kind: str) -> Question:
-        """Return the question whose errors count as much as those of any other: its queries weigh 1/p^(1/2) each."""
-        make = prefix if kind == "prefix" else histogram
-        whole = along(domain, attributes, make)
-        own = along(Domain(*(one for one in domain.attributes if one.name in attributes)), attributes, make)
-        weight = float(f"{1 / math.sqrt(whole.queries):.2g}")
-        return Question(attributes=tuple(attributes), kind=kind, workload=whole, table=own, weight=weight)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -108,8 +54,16 @@ class SurveyPlan:
     questions: tuple[Question, ...]
     solution: Solution
     """The strategy for all questions together, with its accuracy and its bounds."""
+    ranked: Ranking
+    """Other ways of asking the same questions, and mechanisms for all attributes together."""
     users: int
     """People who will take part."""
+    error: float | None = None
+    """The standard error asked for, as a share of the users; None where none was."""
+    complete: bool = True
+    """Whether epsilon is the smallest, up to 1 %, that reaches the error; False where time ran out before."""
+    left_out: tuple[str, ...] = ()
+    """Sentences on columns of the data that ask nothing."""
 
     @property
     def epsilon(self) -> float:
@@ -126,6 +80,22 @@ class SurveyPlan:
         found = self.solution.estimator if through is None else through
         each = mean_variance(question.workload, found, found.accuracy(question.workload))
         return errors(each, found.worst(question.workload), self.users)
+
+    @property
+    def users_needed(self) -> int | None:
+        """The people needed for the error asked for, in the answers of every question; None without one."""
+        return None if self.error is None else _needed(self.solution, self.questions, self.error)
+
+    @property
+    def believed(self) -> float:
+        """The most that a fact of probability 1/2 before the report can have after it."""
+        return posterior(0.5, self.epsilon)
+
+    @property
+    def others(self) -> dict[str, Contender]:
+        """Other ways of asking the same questions, by name, for which time sufficed."""
+        named = self.ranked.named
+        return {name: named[name] for name in WAYS if name in named and named[name].complete}
 
     @cached_property
     def verdicts(self) -> tuple[Usability, ...]:
@@ -144,12 +114,11 @@ class SurveyPlan:
 
     def table(self) -> Table:
         """Return the errors of every question, beside those of the best published mechanism for each."""
-        rival = self.solution.baselines.named.get("one question each")
-        head = ("question", "typical error", *(("one question each",) if rival else ()), "usable")
+        rivals = [one.estimator for name, one in self.others.items() if name == "one question each"]
+        head = ("question", "typical error", *["one question each"] * len(rivals), "usable")
         rows = []
         for one, verdict in zip(self.questions, self.verdicts, strict=True):
-            both = [None, *([rival.estimator] if rival else [])]
-            shown = [percent(self.errors(one, through).root_mean_square) for through in both]
+            shown = [one.shown(self.errors(one, through).root_mean_square) for through in (None, *rivals)]
             rows.append((one.name, *shown, "yes" if verdict.usable else "no"))
         return Table(head, rows)
 
@@ -157,23 +126,36 @@ class SurveyPlan:
         """Return what to expect of every question, and what other ways would cost."""
         people, many = users_text(self.users), len(self.questions)
         said = f"{people} people, {many} questions, epsilon {self.epsilon:g} for the whole survey."
+        about = "Errors are standard errors, as shares of all people, or of a mean in its unit."
         useless = [
             f"{one.name}: {verdict}"
             for one, verdict in zip(self.questions, self.verdicts, strict=True)
             if not verdict.usable
         ]
-        others = list(self._others())
+        first = [
+            said,
+            *reached(self.error, self.users_needed, self.users, self.epsilon),
+            *self.about_epsilon(),
+        ]
         proven = minimum_sentence(self.solution, self.solution.bounds)
-        return [said, self.table(), "\n".join([*useless, *others, proven])]
+        return [
+            "\n".join(first),
+            self.table(),
+            "\n".join([about, *useless]),
+            "\n".join([*self._cost(), proven]),
+        ]
 
-    def _others(self) -> Iterator[str]:
+    def about_epsilon(self) -> tuple[str, ...]:
+        """Return what is to be known before epsilon is used: that a smaller one may do, and that it protects little."""
+        return about_epsilon(self.epsilon, complete=self.complete)
+
+    def _cost(self) -> Iterator[str]:
         """Yield how many fewer people are enough than by other ways of asking, a sentence each."""
-        named = self.solution.baselines.named
-        for name, words in WAYS.items():
-            other = named.get(name)
-            if other is not None and other.mean_variance > self.solution.mean_variance:
-                share = percent(1 - self.solution.mean_variance / other.mean_variance)
-                yield f"That takes {share} fewer people than {words}."
+        ours = self.solution.mean_variance
+        for name, other in self.others.items():
+            if other.mean_variance > ours:
+                fewer = percent(1 - ours / other.mean_variance)
+                yield f"That takes {fewer} fewer people than {WAYS[name]}."
 
     def meaning(self) -> tuple[str, ...]:
         """Return what the budget means for one person, in two sentences."""
@@ -185,34 +167,22 @@ class SurveyPlan:
 
     def values(self) -> tuple[str, ...]:
         """Return which values people choose from, and which rows of the data are in none of the others."""
-        each = (sentences(one.name, one.proposal, one.x, one.others) for one in self.columns)
-        return tuple(sentence for sentences_of in each for sentence in sentences_of)
+        found = [sentence for one in self.columns for sentence in one.values()]
+        return (*(one for one in found if one != REFUSED), *[REFUSED] * (REFUSED in found))
 
     def notes(self) -> tuple[str, ...]:
         """Return what is to be done about values, and what did not fit into the time, each in a sentence."""
         found = [note for one in self.columns for note in one.notes()]
-        return tuple(filter(None, (*found, self.solution.baselines.late_sentence)))
+        return tuple(filter(None, (*dict.fromkeys(found), *self.left_out, self.ranked.late_sentence)))
 
     def __str__(self) -> str:
         """Return the whole plan in sentences."""
         return text([*self.answer(), *map("\n".join, (self.meaning(), (*self.values(), *self.notes())))])
 
     def survey_file(self) -> str:
-        """Return the survey as a workload file, TOML: attributes with their values, and queries with their weights."""
-        lines = [
-            f"title = {_quoted(self.title)}",
-            'reference = "planned by stratagem"',
-            "",
-        ]
-        for one in self.domain.attributes:
-            lines += [*_attribute_lines(one), ""]
-        for question in self.questions:
-            asked = ", ".join(
-                f"{json.dumps(name, ensure_ascii=False)} = {json.dumps(question.kind)}"
-                for name in question.attributes
-            )
-            lines += ["[[query]]", f"on = {{ {asked} }}", f"weight = {question.weight}", ""]
-        return "\n".join(lines)
+        """Return the survey as a file of queries, TOML, which `plan` and `optimise` read."""
+        queries = tuple(one.entry for one in self.questions)
+        return SurveyFile(self.title, self.domain, queries, self.epsilon).text()
 
     def mechanism(self) -> Mechanism:
         """Return the mechanism in whole numbers; refused unless epsilon holds exactly.
@@ -222,118 +192,174 @@ class SurveyPlan:
         """
         return self.solution.mechanism(name="survey")
 
+    def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
+        """Write the mechanism as a bundle, *.ldp.json, and return its path.
 
-def _quoted(words: str | Sequence[int | str]) -> str:
-    """Return texts as TOML writes them."""
-    return json.dumps(words, ensure_ascii=False)
-
-
-def _attribute_lines(attribute: Attribute) -> Iterator[str]:
-    """Yield the lines of `[attributes.NAME]`, as `workloads.recipe` reads them."""
-    values = attribute.values
-    yield f"[attributes.{_quoted(attribute.name)}]"
-    if isinstance(values, Bins):
-        edges = str(values).removesuffix(",no answer").removesuffix(",other")
-        yield f"bins = {_quoted(edges)}"
-        if values.zone:
-            yield f"zone = {_quoted(values.zone)}"
-    else:
-        texts = [values.value(k) for k in range(values.size) if k not in values.outside]
-        yield f"labels = {_quoted(texts)}"
-        if isinstance(values, Labels) and values.ordered:
-            yield "ordered = true"
-    for key, known in (("other", values.other is not None), ("no_answer", values.no_answer)):
-        if known:
-            yield f"{key} = true"
-    for key, words in (("unit", attribute.unit), ("question", attribute.question)):
-        if words:
-            yield f"{key} = {_quoted(words)}"
+        Raises:
+            ValueError: for another suffix, a file that exists, unless `overwrite`, or as `mechanism`.
+        """
+        return self.mechanism().save(path, overwrite=overwrite)
 
 
-def plan_survey(
-    data: str | Path | Mapping[str, Iterable[object]],
-    columns: Iterable[str] | None = None,
-    tables: Iterable[Sequence[str]] = (),
+@overload
+def plan(data: Data, column: str, **asked: Any) -> Plan: ...
+@overload
+def plan(data: Data, column: Iterable[str | Sequence[str]], **asked: Any) -> SurveyPlan: ...
+@overload
+def plan(data: Data, column: None = None, **asked: Any) -> Any: ...
+def plan(
+    data: Data,
+    column: str | Iterable[str | Sequence[str]] | None = None,
     *,
-    epsilon: float = EPSILON,
+    workload: str | None = None,
+    epsilon: float | None = None,
     users: int | None = None,
-    title: str = "",
+    error: float | None = None,
+    values: Attribute | Mapping[str, Attribute] | None = None,
+    only: bool = False,
+    unit: str | Mapping[str, str] | None = None,
     on_step: Callback | None = None,
     seconds: float | None = None,
     **reading: Unpack[Reading],
-) -> SurveyPlan:
-    """Plan a survey of several questions from data like those that it will collect.
+) -> Plan | SurveyPlan:
+    """Plan a survey of one question or of several, from data like those that it will collect.
 
-    `data` is a CSV or Parquet file, or columns by name, such as a data frame; `columns` names those to ask about, by
-    default all. Values are proposed for each as `plan` does. Every column is a question: the share below every edge
-    for numbers and dates, that of every value for labels. Every table, two or more of the columns, is one about its
-    cells. All questions count alike. The search takes at most `seconds`, by default 60.
+    `data` is a CSV or Parquet file, columns by name, such as a data frame, or the values of one question; or a survey
+    file, .toml, which states attributes and queries itself. `column` names the one to ask about, or several questions:
+    names of columns, and tuples of names for the cells of their table. Without it all columns are asked about, but
+    those that hold nothing to ask. `reading` says how texts are read, the fields of `Policy`: None, NaN and the texts
+    in `missing` stand for no answer, those in `mapping` for others, spellings are told apart `as_is`, and `decimal`
+    separates the decimals of numbers with commas.
+    Bins or labels are proposed as `propose` says, unless `values` state them, such as `st.bins("18:80:5")`, of several
+    columns by name. Where answers are missing a value "no answer" follows, where some are in none of the values
+    "other" does; with `only` the stated values are all there are, and rows with anything else are left out. The
+    queries of one question are those of `workload`, a name of the catalogue: by default, and in a survey, `prefix` for
+    numbers and dates (the share below every edge) and `histogram` for labels. All questions of a survey count alike.
+    Of `epsilon`, `users` (by default the rows of the data) and `error` (a standard error as a share of the users, root
+    mean square over the queries of each question) at most two are given. An error without epsilon asks for the
+    smallest epsilon, up to 1 %, that reaches it with so many users; otherwise epsilon is that of a survey file, or 1.
+    The call takes at most `seconds`; without them each search for a strategy takes at most 10, of a survey all of them
+    take 60.
 
     Raises:
-        ValueError: for data that cannot be read or hold no answers, a table of unknown columns or of more than 4,096
-            cells, numbers out of range, or fewer than two questions.
+        ValueError: for data that cannot be read or hold no answers, all three of epsilon, users and error, numbers out
+            of range, a table of unknown columns or of more than 4,096 cells, or an error that epsilon 10 does not
+            reach with so many users.
 
     Example:
+        >>> import stratagem as st
+        >>> found = st.plan([20, 30, 30, 40, None], users=10_000)
+        >>> found.proposal.option, found.name, found.epsilon
+        ('20:41:1,no answer', 'prefix', 1.0)
         >>> people = {"age": [20, 30, 40, 50] * 5, "smokes": ["yes", "no", "no", "no"] * 5}
-        >>> found = plan_survey(people, users=10_000)
-        >>> [question.name for question in found.questions], found.epsilon
-        (['age', 'smokes'], 1.0)
+        >>> [question.name for question in st.plan(people, users=10_000).questions]
+        ['age', 'smokes']
     """
-    named = list(columns or (column_names(Path(data)) if isinstance(data, str | Path) else list(data)))
-    found = [_column(data, name, reading) for name in named]
-    domain = Domain(*(described(one.name, one.proposal.values, "", "") for one in found))
-    questions = [
-        Question.of(domain, [one.name], "prefix" if one.proposal.ordered else "identity") for one in found
-    ]
-    for table in tables:
-        questions.append(_table(domain, table))
-    if len(questions) < 2:
+    budget = Budget(epsilon=epsilon, users=users, error=error, on_step=on_step, seconds=seconds)
+    about = {"workload": workload, "values": values, "only": only, "unit": unit}
+    if isinstance(data, str | Path) and Path(data).suffix.lower() == ".toml":
+        if column or reading or any(about.values()):
+            raise ValueError(
+                f"{data} states attributes and queries: leave out what is said of values and columns"
+            )
+        return _of_file(data, budget)
+    wanted = [column] if isinstance(column, str) else list(column or ())
+    sample = None if wanted and wanted[0] is column else sample_of(data)
+    by_name = [one for one in (values, unit) if isinstance(one, Mapping)]
+    if sample is None:
+        if by_name:
+            raise ValueError(
+                "values or units were given by column for one question: give those of its column"
+            )
+        return plan_question(data, wanted[0] if wanted else None, budget, **about, **reading)
+    if workload or [one for one in (values, unit) if one and one not in by_name]:
         raise ValueError(
-            "one question was given, but a survey has two or more: name more columns, or use plan"
+            "a workload, values or a unit were given for all questions of a survey, but belong to one: name its "
+            "column alone, or give values={'age': st.bins('18:80:5')}"
         )
-    rows = int(max(one.x.sum() for one in found))
-    advice = "give the people who will take part, for example 5000"
-    people = integer(rows if users is None else users, "users", 1, MOST, advice)
-    asked = stack([weighted(one.workload, one.weight) for one in questions])
-    limit = granted(seconds, SECONDS)
+    return _of_columns(
+        sample, wanted, Known(values=values or {}, units=unit or {}, only=only), budget, reading
+    )
+
+
+def _of_file(path: str | Path, budget: Budget) -> SurveyPlan:
+    file = read_survey(path)
+    if budget.users is None:
+        raise ValueError(f"{path} does not say how many people take part: give users, for example 5000")
+    questions = [Question(domain=file.domain, entry=one) for one in file.queries]
+    if budget.epsilon is None and budget.error is None:
+        budget = replace(budget, epsilon=file.epsilon)
+    title = file.title or Path(path).name
+    return _planned(title, (), questions, budget, budget.people(0))
+
+
+def _of_columns(
+    sample: Sample, wanted: Sequence[str | Sequence[str]], known: Known, budget: Budget, reading: Reading
+) -> Plan | SurveyPlan:
+    alone = [one for one in wanted if isinstance(one, str)]
+    tables = [one for one in wanted if one not in alone]
+    columns, left = read_columns(sample, [*dict.fromkeys([*alone, *chain(*tables)])], known, reading)
+    if not columns:
+        raise ValueError(f"no column holds anything to ask: {' '.join(left)}")
+    asked = [one for one in columns if not wanted or one.name in alone]
+    if len(asked) == 1 and not tables:
+        name, values = asked[0].name, known.values.get(asked[0].name)
+        about = {"values": values, "only": known.only and values is not None, "unit": known.units.get(name)}
+        return plan_question(sample.rows(name), name, budget, **about, **reading)
+    domain = Domain(*(one.attribute for one in columns))
+    names = {one.name: one.attribute.name for one in columns}
+    kinds = {one.attribute.name: "prefix" if one.proposal.ordered else "identity" for one in asked}
+    questions = [
+        *(Question.even(domain, [name], kind) for name, kind in kinds.items()),
+        *(Question.of_table(domain, [names[one] for one in table]) for table in tables),
+    ]
+    rows = int(max(one.x.sum() for one in columns))
+    found = _planned(sample.title, columns, questions, budget, budget.people(rows))
+    return replace(found, left_out=tuple(left))
+
+
+def _planned(
+    title: str, columns: Iterable[Column], questions: Sequence[Question], budget: Budget, people: int
+) -> SurveyPlan:
+    """Return the plan of these questions."""
+    error = budget.share
+    asked = stack([weighted(one.workload, one.entry.weight) for one in questions])
+    counting = [one for one in questions if one.counts]
+    limit = granted(budget.seconds, SECONDS)
+    solver, complete = Auto(gap=CLOSE, max_seconds=limit), True
+
+    def solve(epsilon: float) -> Solution:
+        return optimise(asked, epsilon, solver, budget.on_step)
+
     with within(limit):
-        solution = optimise(asked, check(epsilon), Auto(gap=CLOSE, max_seconds=limit), on_step)
+        if error is None or budget.epsilon is not None:
+            solution = solve(check(EPSILON if budget.epsilon is None else budget.epsilon))
+        elif not counting:
+            raise ValueError(
+                "an error was given as a share of the people, but no question counts people: give epsilon"
+            )
+        else:
+            counts = stack([weighted(one.workload, one.entry.weight) for one in counting])
+            size = sum(one.entry.weight**2 * one.workload.queries for one in counting)
+            solution, complete = least_budget(
+                counts, people, error, solve, lambda found: _needed(found, counting, error), size
+            )
+        known = solution.baselines
+        ranked = known if WAYS.keys() & known.named.keys() else rank_questions(solution.problem)
     return SurveyPlan(
-        title=title or (Path(data).name if isinstance(data, str | Path) else "A survey"),
-        columns=tuple(found),
+        ranked=ranked,
+        title=title,
+        columns=tuple(columns),
         questions=tuple(questions),
         solution=solution,
         users=people,
+        error=error,
+        complete=complete,
     )
 
 
-def _column(data: str | Path | Mapping[str, Iterable[object]], name: str, reading: Reading) -> Column:
-    if isinstance(data, str | Path):
-        counts, _, order, policy = column_counts(data, name, reading)
-    else:
-        counts, _, order, policy = column_counts(data[name], name, reading)
-    proposal = proposed(counts, name, None, policy, order, only=False)
-    x, others = proposal.count(counts)
-    coded = placeholders(counts) if proposal.ordered else {}
-    return Column(
-        name=name,
-        proposal=proposal,
-        x=x,
-        others=others,
-        placeholders=coded,
-        remarks=proposal.remarks(counts),
-    )
-
-
-def _table(domain: Domain, names: Sequence[str]) -> Question:
-    if len(names) < 2:
-        raise ValueError(
-            f"a table of {', '.join(names) or 'nothing'} was asked for: name two columns or more"
-        )
-    found = Question.of(domain, names, "identity")
-    if found.table.domain_size > LARGEST:
-        raise ValueError(
-            f"the table of {found.name} has {found.table.domain_size:,} cells, but at most {LARGEST:,} are planned: "
-            "state coarser values, or leave it out"
-        )
-    return found
+def _needed(solution: Solution, questions: Iterable[Question], error: float) -> int:
+    """Return the people with whom the answers of every question that counts people have the error, typically."""
+    through = solution.estimator
+    known = (one.workload for one in questions if one.counts)
+    return max(users_needed(mean_variance(one, through, through.accuracy(one)), error) for one in known)

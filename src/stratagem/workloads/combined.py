@@ -1,5 +1,6 @@
 """Workloads made of others: the queries of several, one after the other, and queries multiplied by a weight."""
 
+import operator
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -192,3 +193,11 @@ def _weight(value: object) -> float:
             "negative: leave out the queries that should not count"
         )
     return number
+
+
+def without_weights(workload: Workload) -> Workload:
+    """Return the same queries with weight 1, as people read their answers: weights say how much their errors count."""
+    _, inner = workload.unweighted
+    parts = inner.split()
+    plain = tuple(map(without_weights, parts))
+    return inner if all(map(operator.is_, plain, parts)) else Stack(plain)

@@ -21,7 +21,7 @@ from stratagem.io.npz import UNREADABLE, check_header
 from stratagem.io.toml import build, naming, nearest, read_table
 from stratagem.workloads import Domain, DomainLike, Workload, explicit
 from stratagem.workloads.recipe import FAMILIES, FamilyRecipe, QueryRecipe, Wanted, refuse_options
-from stratagem.workloads.survey import Survey
+from stratagem.workloads.survey import Survey, SurveyFile
 from stratagem.workloads.workload import Array
 
 
@@ -209,6 +209,27 @@ def load(
         f"{str(name)!r} is neither a workload of the catalogue nor a .toml, .npy or .csv file: "
         f"{nearest(str(name), names('workloads'))}"
     )
+
+
+def read_survey(path: str | Path) -> SurveyFile:
+    """Return the title, the attributes, the queries and the epsilon that a .toml file of queries states.
+
+    Raises:
+        ValueError: for a file that names no queries of its own, or as `load`.
+    """
+    entry = read_entry(Path(path), str(path))
+    if "family" in entry.settings:
+        raise ValueError(f"{path} names a family, but a survey has queries of its own: write [[query]]")
+    with naming(entry.source):
+        recipe = build(QueryRecipe, entry.settings, entry.source, also=HEADER)
+        domain, queries = recipe.fixed(entry.source), tuple(recipe.entries(entry.source))
+    return SurveyFile(entry.title, domain, queries, recipe.epsilon)
+
+
+def stated_epsilon(name: str | Path) -> float | None:
+    """Return the epsilon that a .toml file of queries states, None without one."""
+    found = _entry_of(name)
+    return None if found is None or "epsilon" not in found.settings else read_survey(name).epsilon
 
 
 def leaves_domain(name: str | Path) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 
 from stratagem.domain import Attribute, Codes, bins, labels
 from stratagem.io.toml import build
+from stratagem.math.privacy import check
 from stratagem.workloads import (
     Domain,
     Workload,
@@ -222,6 +223,8 @@ class QueryRecipe:
     domain: Mapping[str, int] | None = None
     attributes: Mapping[str, Mapping[str, Any]] | None = None
     query: list[Mapping[str, Any]] | None = None
+    epsilon: float | None = None
+    """The privacy budget of one person for all queries, where the file states one."""
 
     def fixed(self, source: str) -> Domain:
         """Return the domain of the file."""
@@ -244,14 +247,18 @@ class QueryRecipe:
             raise ValueError(
                 f"{source} fixes its domain {domain}, but was given {request.domain}: leave the domain out"
             )
+        parts = [one.workload(domain, source) for one in self.entries(source)]
+        return parts[0] if len(parts) == 1 else stack(parts)
+
+    def entries(self, source: str) -> list[QueryEntry]:
+        """Return the queries, one or more; an epsilon that is none is refused here."""
+        if self.epsilon is not None:
+            check(self.epsilon)
         if self.query is None:
             raise ValueError(f"{source}: the key query is missing: add one [[query]] or more")
         if not isinstance(self.query, list) or not self.query:
             raise ValueError(f"{source}: query = {self.query!r}, but at least one is needed: write [[query]]")
-        parts = [
-            build(QueryEntry, table, f"{source}, [[query]]").workload(domain, source) for table in self.query
-        ]
-        return parts[0] if len(parts) == 1 else stack(parts)
+        return [build(QueryEntry, table, f"{source}, [[query]]") for table in self.query]
 
 
 def refuse_options(given: Mapping[str, Any], taken: tuple[str, ...], source: str) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
+from stratagem.domain import Attribute, Bins, Labels
 from stratagem.io.screen import brief
 from stratagem.workloads import (
     Domain,
@@ -18,7 +21,7 @@ from stratagem.workloads import (
     stack,
     weighted,
 )
-from stratagem.workloads.recipe import mean_of, moments_of
+from stratagem.workloads.recipe import QueryEntry, mean_of, moments_of
 
 
 @final
@@ -89,3 +92,56 @@ class Survey:
     def _asked(self, attributes: Iterable[str], kind: Callable[[Any], Workload], weight: float) -> Survey:
         asked = along(self.domain, [*attributes], kind)
         return replace(self, questions=(*self.questions, asked if weight == 1 else weighted(asked, weight)))
+
+
+class SurveyFile(NamedTuple):
+    """A survey as a .toml file states it."""
+
+    title: str
+    domain: Domain
+    queries: tuple[QueryEntry, ...]
+    epsilon: float | None
+    """The privacy budget of one person for all queries."""
+
+    def text(self) -> str:
+        """Return the file: attributes with their values, and queries with their weights."""
+        epsilon = [] if self.epsilon is None else [f"epsilon = {float(self.epsilon)!r}"]
+        lines = [f"title = {_quoted(self.title)}", *epsilon, ""]
+        for one in self.domain.attributes:
+            lines += [*_attribute_lines(one), ""]
+        for query in self.queries:
+            asked = ", ".join(f"{_key(name)} = {_quoted(kind)}" for name, kind in query.on.items())
+            lines += ["[[query]]", f"on = {{ {asked} }}", f"weight = {float(query.weight)!r}", ""]
+        return "\n".join(lines)
+
+
+def _quoted(words: str | Sequence[int | str]) -> str:
+    """Return texts as TOML writes them."""
+    return json.dumps(words, ensure_ascii=False)
+
+
+def _key(name: str) -> str:
+    """Return a name as TOML writes keys, in quotation marks where it must be."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _quoted(name)
+
+
+def _attribute_lines(attribute: Attribute) -> Iterator[str]:
+    """Yield the lines of `[attributes.NAME]`, as `recipe` reads them."""
+    values = attribute.values
+    yield f"[attributes.{_key(attribute.name)}]"
+    if isinstance(values, Bins):
+        edges = str(values).removesuffix(",no answer").removesuffix(",other")
+        yield f"bins = {_quoted(edges)}"
+        if values.zone:
+            yield f"zone = {_quoted(values.zone)}"
+    else:
+        texts = [values.value(k) for k in range(values.size) if k not in values.outside]
+        yield f"labels = {_quoted(texts)}"
+        if isinstance(values, Labels) and values.ordered:
+            yield "ordered = true"
+    for key, known in (("other", values.other is not None), ("no_answer", values.no_answer)):
+        if known:
+            yield f"{key} = true"
+    for key, words in (("unit", attribute.unit), ("question", attribute.question)):
+        if words:
+            yield f"{key} = {_quoted(words)}"

@@ -1,0 +1,227 @@
+"""The questions of a survey, and the columns of data from which their values are read."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from stratagem.domain.attribute import Attribute
+from stratagem.domain.domain import Domain
+from stratagem.domain.file import column_names
+from stratagem.domain.policy import Reading
+from stratagem.domain.proposal import Proposal, cautions, placeholders, sentences
+from stratagem.domain.text import said
+from stratagem.io.numeral import parse_decimal
+from stratagem.io.toml import nearest
+from stratagem.math.number import number_text
+from stratagem.study.attacks import percent
+from stratagem.study.plan import column_counts, described, proposed
+from stratagem.workloads import Workload
+from stratagem.workloads.explicit import counts_users
+from stratagem.workloads.recipe import QueryEntry
+
+LARGEST = 4096
+"""Most cells of a table that is planned."""
+MANY = 100
+"""Rows from which on a column of whole numbers, each once, is taken for a number of the row."""
+
+
+Data = str | Path | Mapping[str, Iterable[object]] | Iterable[object]
+"""A CSV or Parquet file, columns by name, such as a data frame, or the values of one question."""
+
+
+class Sample(NamedTuple):
+    """Data with columns."""
+
+    title: str
+    names: list[str]
+    rows: Callable[[str], Any]
+    """Function from the name of a column to its values, or to the file that holds it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Known:
+    """What is known of columns without their data."""
+
+    values: Mapping[str, Attribute] = field(default_factory=dict)
+    """Values by column, such as st.bins("18:80:5")."""
+    units: Mapping[str, str] = field(default_factory=dict)
+    """What numbers are measured in, by column."""
+    only: bool = False
+    """Whether the stated values are all there are: no value other, none for no answer."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Column:
+    """One column of the data: the values to ask for, and what its rows become."""
+
+    attribute: Attribute
+    name: str
+    proposal: Proposal
+    x: np.ndarray
+    """Rows of each value (n,), integers."""
+    others: Mapping[str, int]
+    """Rows in none of the values, by reason."""
+    placeholders: Mapping[str, int]
+    """Rows of each text that looks like a placeholder for no answer."""
+    remarks: tuple[str, ...]
+    """Sentences on how texts were read that could be meant otherwise."""
+
+    @property
+    def renamed(self) -> bool:
+        """Whether the attribute has another name than the column."""
+        return self.attribute.name != self.name
+
+    def values(self) -> tuple[str, ...]:
+        """Return which values people choose from, and which rows are in none of the others."""
+        return sentences(self.name, self.proposal, self.x, self.others)
+
+    def notes(self) -> Iterator[str]:
+        """Yield what is to be done about the values, each in a sentence."""
+        yield from cautions(self.name, self.proposal, self.placeholders)
+        yield from filter(None, (said(dict(self.proposal.values.spellings)), *self.remarks))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Question:
+    """One question of a survey: the attributes that it asks about, and its queries."""
+
+    domain: Domain
+    """All attributes of the survey."""
+    entry: QueryEntry
+    """What is asked of which attribute, and the weight of its queries in the survey's objective."""
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """Names of the attributes that it is about."""
+        return tuple(self.entry.on)
+
+    @property
+    def name(self) -> str:
+        """The attributes in words, such as "region x income"; a sum names itself."""
+        kinds = dict.fromkeys(
+            kind for kind in self.entry.on.values() if kind in ("mean", "moments", "parity")
+        )
+        return " ".join(filter(None, (", ".join(kinds), " x ".join(self.attributes) or "all people")))
+
+    @cached_property
+    def workload(self) -> Workload:
+        """Its queries, over the whole domain, each of weight 1."""
+        return replace(self.entry, weight=1.0).workload(self.domain, "the survey")
+
+    @cached_property
+    def table(self) -> Workload:
+        """The same queries over its own attributes alone."""
+        own = [one for one in self.domain.attributes if one.name in self.entry.on]
+        return replace(self.entry, weight=1.0).workload(Domain(*own), "the survey") if own else self.workload
+
+    @cached_property
+    def counts(self) -> bool:
+        """Whether its answers count people, so that errors are shares of them."""
+        return counts_users(self.table)
+
+    def shown(self, error: float) -> str:
+        """Return a standard error as a share of the people, or of a mean in its unit."""
+        if self.counts:
+            return percent(error)
+        units = {one.unit for one in self.table.domain.attributes}
+        return f"{number_text(error)} {units.pop() if len(units) == 1 else ''}".strip()
+
+    @staticmethod
+    def even(domain: Domain, attributes: Sequence[str], kind: str) -> Question:
+        """Return the question whose errors count as much as those of any other: its queries weigh 1/p^(1/2) each."""
+        asked = Question(domain=domain, entry=QueryEntry(dict.fromkeys(attributes, kind)))
+        weight = float(f"{1 / math.sqrt(asked.workload.queries):.2g}")
+        return replace(asked, entry=replace(asked.entry, weight=weight))
+
+    @staticmethod
+    def of_table(domain: Domain, names: Sequence[str]) -> Question:
+        """Return the question about the cells of a table of two attributes or more."""
+        if len(names) < 2:
+            raise ValueError(
+                f"a table of {', '.join(names) or 'nothing'} was asked for: name two columns or more"
+            )
+        cells = math.prod(one.size for one in domain.attributes if one.name in names)
+        if cells > LARGEST:
+            raise ValueError(
+                f"the table of {' x '.join(names)} has {cells:,} cells, but at most {LARGEST:,} are planned: "
+                "state coarser values, or leave it out"
+            )
+        return Question.even(domain, names, "identity")
+
+
+def read_columns(
+    sample: Sample, names: Sequence[str], known: Known, reading: Reading
+) -> tuple[list[Column], list[str]]:
+    """Return the columns to ask about, and a sentence on each that is left out as there is nothing to ask.
+
+    Without names all columns are read; of named ones none is left out.
+
+    Raises:
+        ValueError: for a column that is not there or holds no answers, or values stated for one that is not asked.
+    """
+    wanted = list(names or sample.names)
+    for name in (*known.values, *known.units):
+        if name not in wanted:
+            raise ValueError(
+                f"values or a unit were stated for {name!r}, but the columns are {', '.join(wanted[:20])}: name one"
+            )
+    found, left = list[Column](), list[str]()
+    for name in wanted:
+        chosen = bool(names) or name in {**known.values, **known.units}
+        try:
+            found.append(_column(sample, name, known, reading, chosen=chosen))
+        except ValueError as error:
+            if chosen:
+                raise
+            left.append(f"{name} is left out: {error}.")
+    return found, left
+
+
+def _column(sample: Sample, name: str, known: Known, reading: Reading, *, chosen: bool) -> Column:
+    if name not in sample.names:
+        raise ValueError(f"{sample.title} has no column {name!r}: {nearest(name, sample.names)}")
+    counts, _, order, policy = column_counts(sample.rows(name), name, reading)
+    if not chosen and _tells_rows_apart(counts):
+        raise ValueError("every row has a number of its own, so name the column if that is to be asked")
+    given, unit = known.values.get(name), known.units.get(name, "")
+    proposal = proposed(counts, name, given, policy, order, only=known.only and given is not None)
+    x, others = proposal.count(counts)
+    attribute = described(name, proposal.values, "", "") if given is None else replace(given, name=name)
+    return Column(
+        attribute=replace(attribute, values=proposal.values, unit=unit or attribute.unit),
+        name=name,
+        proposal=proposal,
+        x=x,
+        others=others,
+        placeholders=placeholders(counts) if proposal.ordered else {},
+        remarks=proposal.remarks(counts),
+    )
+
+
+def sample_of(data: Data) -> Sample | None:
+    """Return the columns of a file or of a data frame; None of the values of one question."""
+    if isinstance(data, str | Path):
+        return Sample(Path(data).name, column_names(Path(data)), lambda _: data)
+    listed = data if isinstance(data, Mapping) else getattr(data, "columns", None)
+    listed = getattr(data, "column_names", listed)  # those of Arrow; columns are its arrays
+    return None if listed is None else Sample("A survey", [*map(str, listed)], partial(_rows, data))
+
+
+def _rows(data: Mapping[str, Any], name: str) -> Iterable[object]:
+    rows = data[name]
+    return rows.to_pylist() if hasattr(rows, "to_pylist") else rows  # Arrow's scalars write None as a text
+
+
+def _tells_rows_apart(counts: Counter[str | None]) -> bool:
+    """Return whether each of many rows holds a whole number of its own, as identifiers do."""
+    numbers = [parse_decimal(text or "") for text in counts] if len(counts) >= MANY else []
+    alone = bool(numbers) and max(counts.values()) == 1
+    return alone and all(number is not None and number == number.to_integral_value() for number in numbers)

@@ -1,0 +1,222 @@
+"""Plans of several questions: numbers are those of the solution, files ask the same, bad input is refused."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pandas
+import pyarrow
+import pytest
+
+import stratagem as st
+from stratagem.estimators import mean_variance
+from stratagem.study.question import MANY
+from stratagem.workloads.given import read_survey, stated_epsilon
+
+ROWS = 4 * MANY
+PEOPLE = {
+    "age": [18 + 7 * k % 60 for k in range(ROWS)],
+    "region": [("North", "South", "East", None)[k % 4] for k in range(ROWS)],
+    "smokes": [("no", "no", "yes")[k % 3] for k in range(ROWS)],
+    "row": list(range(ROWS)),
+    "alone": ["here"] * ROWS,
+}
+ASKED = ["age", "smokes", ("region", "smokes")]
+QUICK = {"seconds": 30.0, "values": {"age": st.bins("18:78:10", unit="years")}}
+
+
+@pytest.fixture(scope="module")
+def found():
+    return st.plan(PEOPLE, ASKED, users=3000, **QUICK)
+
+
+def test_its_questions_are_those_that_were_asked(found):
+    assert [one.name for one in found.questions] == ["age", "smokes", "region x smokes"]
+    assert [dict(one.entry.on) for one in found.questions][1:] == [
+        {"smokes": "identity"},
+        {"region": "identity", "smokes": "identity"},
+    ]
+    assert str(found.domain) == "age=6,smokes=2,region=4"
+    assert found.domain.attributes[0].unit == "years"
+    assert (found.epsilon, found.users) == (1.0, 3000)
+
+
+def test_the_errors_of_a_question_are_those_of_its_queries_in_the_solution(found):
+    through, total = found.solution.estimator, 0.0
+    for one in found.questions:
+        W, n = one.workload, found.domain.size
+        per_type = [st.per_query_variance(W, found.solution.strategy, np.eye(n)[u]).mean() for u in range(n)]
+        hardest = max(per_type)
+        error = found.errors(one).root_mean_square
+        assert mean_variance(W, through, through.accuracy(W)) == pytest.approx(hardest, rel=1e-6)
+        assert error == pytest.approx(math.sqrt(hardest / 3000), rel=1e-6)
+        total += one.entry.weight**2 * W.queries
+    assert total == pytest.approx(len(found.questions), rel=0.05)  # all count alike
+
+
+def test_other_ways_are_never_better_and_are_said(found):
+    small = st.plan(PEOPLE, ["smokes", "age"], seconds=30.0, values=QUICK["values"])
+    for plan in (found, small):
+        assert set(plan.others) == {"one question each", "split budget"}
+        for other in plan.others.values():
+            assert plan.solution.mean_variance <= other.mean_variance * (1 + 1e-9)
+    said = " ".join(str(found).split())
+    assert "epsilon 1 for the whole survey" in said
+    assert "fewer people than all questions with a part of epsilon each" in said
+    assert "at most 73.2 % sure of them after it, all questions together" in said
+
+
+def test_its_file_asks_the_same(found, tmp_path):
+    path = tmp_path / "survey.toml"
+    path.write_text(found.survey_file(), encoding="utf-8")
+    file, again = read_survey(path), st.plan(path, users=3000, seconds=5.0)
+    assert file.queries == tuple(one.entry for one in found.questions)
+    assert file.domain == found.domain == again.domain
+    assert file.epsilon == stated_epsilon(path) == again.epsilon == found.epsilon
+    assert st.plan(path, users=3000, epsilon=0.5, seconds=5.0).epsilon == 0.5
+    assert again.solution.workload.gram() == pytest.approx(found.solution.workload.gram())
+    assert again.survey_file() == found.survey_file()
+    assert (again.columns, again.values()) == ((), ())
+
+
+NAMES = ("age", "größe", "a b", 'say "no"', "x.y", "\\")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_any_name_comes_back_from_its_file(name, tmp_path):
+    data = {name: ["ä", 'b "c"', "d\\e"] * MANY, "other one": [1, 2, 3] * MANY}
+    plan = st.plan(
+        data, seconds=2.0, only=True, values={name: st.labels("ä", 'b "c"', "d\\e", no_answer=True)}
+    )
+    path = tmp_path / "survey.toml"
+    path.write_text(plan.survey_file(), encoding="utf-8")
+    assert read_survey(path).domain == plan.domain
+    assert plan.domain.names == (name, "other one")
+
+
+def test_without_names_all_columns_are_asked_about_that_can_be():
+    plan = st.plan(PEOPLE, seconds=1.0, values=QUICK["values"])
+    assert plan.domain.names == ("age", "region", "smokes")
+    assert plan.users == ROWS
+    notes = " ".join(plan.notes())
+    assert "row is left out: every row has a number of its own" in notes
+    assert "alone is left out: column 'alone' holds 'here' alone" in notes
+    assert (
+        st.plan({"row": PEOPLE["row"], "age": PEOPLE["age"]}, ["row", "age"], seconds=2.0).domain.names[0]
+        == "row"
+    )
+
+
+def test_one_question_is_a_plan_of_one_question():
+    alone = st.plan({"smokes": PEOPLE["smokes"], "row": PEOPLE["row"]}, users=500)
+    same = st.plan(PEOPLE["smokes"], "smokes", users=500)
+    assert str(alone) == str(same)
+    assert alone.solution.objective == same.solution.objective
+
+
+def test_frames_and_files_are_read_alike(tmp_path):
+    columns = {name: PEOPLE[name] for name in ("age", "region", "smokes")}
+    frame = pandas.DataFrame(columns)
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    kinds = (frame, pyarrow.table(columns), tmp_path / "people.csv")
+    expected = st.plan(columns, seconds=1.0)
+    for data in kinds:
+        plan = st.plan(data, seconds=1.0)
+        assert plan.domain == expected.domain
+        assert [one.x.tolist() for one in plan.columns] == [one.x.tolist() for one in expected.columns]
+
+
+@pytest.mark.exhaustive
+def test_an_error_asks_for_the_smallest_budget_for_every_question():
+    plan = st.plan(PEOPLE, ["smokes", "region"], users=3000, error=0.03, seconds=120.0)
+    assert plan.complete
+    assert plan.users_needed <= 3000
+    less = st.plan(PEOPLE, ["smokes", "region"], users=3000, epsilon=plan.epsilon / 1.03, seconds=10.0)
+    assert max(less.errors(one).root_mean_square for one in less.questions) > 0.03
+
+
+@pytest.mark.parametrize("asked", [{"users": 3000}, {"epsilon": 1.0}])
+def test_an_error_is_reached_in_every_question_or_more_people_are_asked_for(asked):
+    plan = st.plan(PEOPLE, ["smokes", "region"], error=0.03, seconds=5.0, **asked)
+    worst = max(plan.errors(one).root_mean_square for one in plan.questions)
+    enough = plan.users_needed <= plan.users
+    assert enough == (worst <= 0.03) == ("users" in asked)
+    assert f"{plan.users:,} are {'enough' if enough else 'not enough'}" in " ".join(str(plan).split())
+    many = st.plan(PEOPLE, ["smokes", "region"], users=plan.users_needed, epsilon=plan.epsilon, seconds=5.0)
+    assert max(many.errors(one).root_mean_square for one in many.questions) <= 0.03 * 1.01
+
+
+def test_a_mean_has_its_error_in_its_unit(tmp_path):
+    path = tmp_path / "hours.toml"
+    text = '[attributes.hours]\nbins = "0:60:20"\nunit = "hours"\n[attributes.sex]\nsize = 2\n'
+    path.write_text(text + '[[query]]\non = { hours = "mean" }\n[[query]]\non = { sex = "identity" }\n')
+    plan = st.plan(path, users=10_000, seconds=2.0)
+    row = next(row for row in plan.table().rows if row[0] == "mean hours")
+    assert row[1].endswith(" hours")
+    error = float(row[1].split()[0])
+    assert error == pytest.approx(plan.errors(plan.questions[0]).root_mean_square, rel=1e-3)
+    path.write_text(text + '[[query]]\non = { hours = "mean" }\n[[query]]\non = { hours = "moments" }\n')
+    with pytest.raises(ValueError, match="no question counts people"):
+        st.plan(path, users=100, error=0.1)
+
+
+def test_too_few_people_are_said_question_by_question(found):
+    plan = replace(found, users=30)
+    assert not plan.usable
+    assert [one.usable for one in plan.verdicts] == [False] * 3
+    assert found.verdicts[1].usable
+    assert "smokes: Not usable with 30 people" in str(plan)
+
+
+def test_its_mechanism_answers_its_questions(found, tmp_path):
+    loaded = st.load_mechanism(found.save(tmp_path / "survey.ldp.json"))
+    assert loaded.name == "survey"
+    assert float(loaded.epsilon) <= 1.0
+    rng = np.random.default_rng(20260101)
+    cells = rng.integers(found.domain.size, size=4000)
+    counts = np.bincount(loaded.strategy.randomise(cells, rng), minlength=loaded.strategy.outputs)
+    estimate = loaded.estimate(counts)
+    asked = st.stack([one.workload for one in found.questions])
+    truth = asked.matrix() @ np.bincount(cells, minlength=found.domain.size)
+    # 21 answers, five standard errors each: a false alarm once in 80,000 runs
+    assert (np.abs(estimate.answers - truth) <= 5 * estimate.standard_errors + 1e-6).all()
+    wrong = asked.matrix() @ np.bincount(cells // 2, minlength=found.domain.size)
+    assert (np.abs(estimate.answers - wrong) > 5 * estimate.standard_errors + 1e-6).any()
+
+
+TOML = '[attributes.age]\nsize = 4\n[[query]]\non = { age = "prefix" }\n'
+
+
+@pytest.mark.parametrize(
+    ("data", "asked", "options", "words"),
+    [
+        (PEOPLE, ["age", "incme"], {}, "no column 'incme'"),
+        (PEOPLE, ["age", ("age",)], {}, "a table of age was asked for"),
+        (PEOPLE, [("age", "row")], {"values": {"row": st.bins("0:400:1")}}, "at most 4,096 are planned"),
+        (PEOPLE, ["age", "alone"], {}, "holds 'here' alone"),
+        (PEOPLE, None, {"workload": "prefix"}, "belong to one"),
+        (PEOPLE, None, {"unit": "years"}, "belong to one"),
+        (PEOPLE, None, {"values": st.bins("18:78:10")}, "belong to one"),
+        (PEOPLE, ["age", "smokes"], {"values": {"region": st.labels("a", "b")}}, "stated for 'region'"),
+        (PEOPLE, ["age", "smokes"], {"unit": {"smokes": "cigarettes"}}, "has labels"),
+        (PEOPLE, ["age", "smokes"], {"users": 0}, "users is 0"),
+        (PEOPLE, ["age", "smokes"], {"error": 2.0}, "error is 2.0"),
+        (PEOPLE, ["age", "smokes"], {"epsilon": -1.0}, "epsilon is -1.0"),
+        (PEOPLE, ["age", "smokes"], {"epsilon": 1.0, "users": 5, "error": 0.1}, "leave one out"),
+        ({"alone": PEOPLE["alone"]}, None, {}, "no column holds anything to ask"),
+        (PEOPLE["smokes"], "smokes", {"unit": {"smokes": "years"}}, "for one question"),
+        ("file.toml", None, {}, "how many people"),
+        ("file.toml", ["age"], {"users": 10}, "states attributes and queries"),
+        ("file.toml", None, {"users": 10, "missing": ["?"]}, "states attributes and queries"),
+        ("nowhere.toml", None, {"users": 10}, "nowhere.toml cannot be read"),
+        ("family.toml", None, {"users": 10}, "names a family"),
+        ("epsilon.toml", None, {"users": 10}, "epsilon.toml: epsilon is 0"),
+    ],
+)
+def test_what_cannot_be_planned_is_refused_in_a_sentence(data, asked, options, words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file.toml").write_text(TOML)
+    (tmp_path / "epsilon.toml").write_text(f"epsilon = 0\n{TOML}")
+    (tmp_path / "family.toml").write_text('family = "prefix"\n')
+    with pytest.raises(ValueError, match=words):
+        st.plan(data, asked, **options)
