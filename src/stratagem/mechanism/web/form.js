@@ -70,7 +70,7 @@ function isSurvey() {
 /** Return the part that this device asks about; it is kept before it asks, so that a reload draws no other. */
 function drawnPart() {
   const { part } = record.read();
-  if (client.parts.length === 1 || client.parts[part]) return part ?? 0;
+  if (client.parts.length === 1 || client.parts[part]?.attributes) return part ?? 0;
   record.write({ ...record.read(), part: client.part() });
   return record.read().part;
 }
