@@ -6,25 +6,11 @@ from itertools import accumulate, pairwise
 import pytest
 from test_form_memory import DENIED
 
-import stratagem as st
 from forms import DECLINE, GIVE, SEND, assert_led_to, forms, send
-from mechanisms import shifted, survey
+from mechanisms import mechanism
 from reading import low_contrast
 
-PARTS = {
-    (0, 1): (shifted(9, 1.0), 0.4),
-    (3,): (st.published.randomised_response(2, 1.0), 0.3),
-    (1,): (st.published.randomised_response(3, 1.0), 0.3),
-}
-FOUND = survey(
-    {
-        "Alter": st.bins([18, 40, 65, 90], unit="Jahre"),
-        "Größe": st.labels("übergroß", "mittel", "nö"),
-        "Ort": 7,  # nobody is asked
-        "Tür & Tor": st.labels("auf", "zu"),
-    },
-    PARTS,
-)
+FOUND = mechanism("german-survey")
 ASKED = [
     {
         "Alter": ["18 to below 40 Jahre", "40 to below 65 Jahre", "65 to below 90 Jahre"],
