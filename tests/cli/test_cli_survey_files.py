@@ -2,13 +2,14 @@
 
 import json
 import os
+from html import unescape
 
 import duckdb
 import numpy as np
 import pytest
 
 from broken_surveys import promising, shared
-from commands import assert_refused, run
+from commands import assert_refused, plain, run
 from mechanisms import mechanism
 from node import run as node
 
@@ -85,3 +86,40 @@ def test_a_broken_survey_is_neither_served_nor_counted(raw, sentence, tmp_path, 
     file.write_bytes(raw)
     for command in (["collect", file, "--port", 0], ["aggregate", file, "-"], ["estimate", file, file]):
         assert_refused(capsys, command, sentence)
+
+
+WORDS = """title = "How people live"
+[attributes.region]
+labels = ["North", "South"]
+question = "Where do you live?"
+[attributes.smokes]
+labels = ["no", "yes"]
+question = "Do you smoke?"
+[[query]]
+on = { region = "identity" }
+[[query]]
+on = { smokes = "identity" }
+"""
+
+
+def test_the_words_of_a_survey_go_from_its_file_to_the_page(tmp_path, capsys):
+    asked, file, site = tmp_path / "live.toml", tmp_path / "live.ldp.json", tmp_path / "site"
+    asked.write_text(WORDS, encoding="utf-8")
+    status, said, _ = run(capsys, "optimise", asked, "--epsilon", 1, "-o", file)
+    assert status == 0
+    assert f"ask: stratagem collect {file} --questions {asked}" in plain(said.replace("\\\n", ""))
+    assert run(capsys, "export", file, "--web", site, "--questions", asked)[0] == 0
+    page = unescape((site / "index.html").read_text(encoding="utf-8"))
+    assert ">How people live</h1>" in page
+    assert '"region": "Where do you live?", "smokes": "Do you smoke?"' in page
+    titled = ["--web", site, "--questions", asked, "--question", "Short"]
+    assert run(capsys, "export", file, *titled)[0] == 0
+    assert ">Short</h1>" in (site / "index.html").read_text(encoding="utf-8")
+    alone = ["export", file, "-o", tmp_path / "x.npz", "--questions", asked]
+    assert_refused(capsys, alone, "only the page of --web asks any")
+    asked.write_text(WORDS.replace("question", "# question"), encoding="utf-8")
+    assert_refused(capsys, ["collect", file, "--questions", asked], "states no question: write question = ")
+    asked.write_text(WORDS.replace("smokes", "drinks"), encoding="utf-8")
+    assert_refused(
+        capsys, ["collect", file, "--port", 0, "--questions", asked], "a question about drinks was given"
+    )

@@ -9,6 +9,7 @@ from test_form_memory import DENIED
 from forms import DECLINE, GIVE, SEND, assert_led_to, forms, send
 from mechanisms import mechanism
 from reading import low_contrast
+from stratagem.mechanism.webpage import page_files
 
 FOUND = mechanism("german-survey")
 ASKED = [
@@ -215,3 +216,23 @@ def test_it_can_be_read_by_day_and_night_on_a_narrow_screen(part, scheme, show):
     page.locator("#experts summary").click()
     page.get_by_text("Alter and Größe (40 % of all devices); Tür & Tor (30 % of all devices)").wait_for()
     readable()
+
+
+def test_questions_are_asked_in_the_words_of_who_asks(show):
+    words = {"Größe": 'Wie "groß" <b>?', "Alter": "Wie alt?"}
+    page = show(0, questions=words)
+    assert list(asked(page)) == ["Wie alt?", 'Wie "groß" <b>?']
+    page.get_by_role("button", name=GIVE).click()
+    told = page.get_by_role("group", name="Wie alt?").get_by_role("alert")
+    assert told.inner_text() == "Please give one of the answers."
+    drawn(page, "18 to below 40 Jahre", "nö")
+    stated = page.locator("#words p").first.inner_text()
+    assert stated.startswith('Which of the 3 questions it is about: “Wie alt?” and “Wie "groß" <b>?”. Chance')
+    assert page.complaints == []
+
+
+def test_questions_about_what_is_unknown_are_refused():
+    with pytest.raises(
+        ValueError, match="a question about Gewicht was given, but the mechanism asks for Alter"
+    ):
+        page_files(FOUND, questions={"Gewicht": "Wie schwer?"})

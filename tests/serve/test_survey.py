@@ -19,6 +19,14 @@ from stratagem.serve import results as results_module
 
 FOUND = mechanism("german-survey")
 PERSON = {"Alter": 30, "Größe": "mittel", "Ort": 3, "Tür & Tor": "auf"}
+ASKED = """
+title = "Wie wohnen Sie?"
+[attributes."Größe"]
+labels = ["übergroß", "mittel", "nö"]
+question = "Wie groß?"
+[[query]]
+on = { "Größe" = "identity" }
+"""
 QUESTIONS = ["Alter × Größe", "Tür & Tor", "Größe"]
 """In the order of the queries."""
 OWN = {"authorization": f"Bearer {TOKEN}"}
@@ -140,3 +148,15 @@ def test_results_can_be_read_on_a_narrow_screen(scheme, browser, tmp_path):
             assert page.get_by_role("heading", level=2).all_inner_texts() == QUESTIONS
             assert low_contrast(page) == []
             assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_the_questions_of_a_workload_file_are_asked_under_its_title(browser, tmp_path):
+    asked = tmp_path / "survey.toml"
+    asked.write_text(ASKED, encoding="utf-8")
+    with Collector(tmp_path, FOUND, "--questions", str(asked)) as collector, browser.new_context() as context:
+        page = context.new_page()
+        page.goto(f"{collector.place}/")
+        page.locator("#fields fieldset").first.wait_for()
+        assert page.get_by_role("heading", level=1).inner_text() == "Wie wohnen Sie?"
+        shown = page.locator("#fields legend").all_inner_texts()
+        assert shown in (["Alter", "Wie groß?"], ["Tür & Tor"], ["Wie groß?"])

@@ -53,6 +53,10 @@ LABELS = Annotated[
         "answer one for none."
     ),
 ]
+QUESTIONS = Annotated[
+    Path | None,
+    Option(help="A workload file, *.toml: the form asks in the words of its questions, below its title."),
+]
 MISSING = Annotated[list[str] | None, Option(help="A text that stands for no value, like '?'. Repeatable.")]
 DECIMAL = Annotated[str | None, Option(help="What separates decimals in numbers with commas: ',' or '.'.")]
 MAP = Annotated[
@@ -254,6 +258,20 @@ def read_row(path: Path) -> np.ndarray:
 
     numbers = read_matrix(path)
     return numbers.ravel() if numbers.size == max(numbers.shape, default=0) else numbers
+
+
+def wording(question: str, questions: Path | None) -> dict[str, Any]:
+    """Return in what words a form asks: a question or a title, and the questions that a workload file states."""
+    if questions is None:
+        return {"question": question}
+    from stratagem.workloads.given import load, read_entry
+
+    asked = {one.name: one.question for one in load(questions).domain.attributes if one.question}
+    if not asked:
+        raise ValueError(
+            f'{questions} states no question: write question = "..." below [attributes.NAME], or leave it out'
+        )
+    return {"question": question or read_entry(questions, str(questions)).title, "questions": asked}
 
 
 def check_free(path: Path | None, suffixes: Sequence[str] = (), *, force: bool) -> None:

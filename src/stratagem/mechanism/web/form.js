@@ -13,7 +13,9 @@ const OFFLINE = 0, BUSY = [429, 503], UNSURE = [408, 425, 500, 502, 504]; // sta
 const AGAIN = "Press Send again: it is counted once, however often you send it.";
 const LIST = new Intl.ListFormat("en");
 const $ = (id) => document.getElementById(id);
-const { submit } = document.querySelector("main").dataset, place = submit && new URL(submit, document.baseURI).href;
+const { dataset } = document.querySelector("main"), { submit } = dataset;
+const texts = new Map(Object.entries(JSON.parse(dataset.questions || "{}"))); // questions by the names of attributes
+const place = submit && new URL(submit, document.baseURI).href;
 let client = null, record = null, questions = [], asked = null, many = 0; // a part's questions, its number, how many all have
 
 document.title = $("question-title").textContent;
@@ -75,11 +77,16 @@ function drawnPart() {
   return record.read().part;
 }
 
+/** Return the question about an attribute in the words of who asks, or its name. */
+function inWords(k) {
+  return texts.get(client.names[k]) ?? client.names[k];
+}
+
 /** Ask the questions of a part, and no others. */
 function ask(part) {
   const { attributes: places } = client.parts[part], some = places.length;
-  questions = places.map((k) => withError(question(client.attributes[k], k, RADIOS), k));
-  if (client.attributes.length === 1) {
+  questions = places.map((k) => withError(question({ ...client.attributes[k], name: inWords(k) }, k, RADIOS), k));
+  if (client.attributes.length === 1 && texts.size === 0) {
     const [{ element, controls }] = questions;
     element.firstChild.hidden = true; // the question itself names it
     (element.localName === "fieldset" ? element : controls[0]).setAttribute("aria-labelledby", "question-title");
@@ -183,7 +190,7 @@ function answer() {
       wrong = true;
     }
     for (const control of controls) control.setAttribute("aria-invalid", String(wrong));
-    const told = several ? [make("bdi", name), `: please give ${wanted}.`] : [`Please give ${wanted}.`];
+    const told = several && !texts.has(name) ? [make("bdi", name), `: please give ${wanted}.`] : [`Please give ${wanted}.`];
     error.replaceChildren(...(wrong ? told : []));
     if (wrong) first ??= controls[0];
   }
@@ -262,8 +269,8 @@ function words(output) {
 
 /** Return in words that a report says which questions it is about. */
 function about(part) {
-  const names = LIST.formatToParts(client.parts[part].attributes.map((k) => client.names[k]));
-  const elements = names.map(({ type, value }) => (type === "element" ? make("bdi", value) : value));
+  const asked = client.parts[part].attributes.map((k) => (texts.has(client.names[k]) ? `“${inWords(k)}”` : client.names[k]));
+  const elements = LIST.formatToParts(asked).map(({ type, value }) => (type === "element" ? make("bdi", value) : value));
   return make("p", `Which of the ${many} questions it is about: `, ...elements, ". Chance chose that before you answered.");
 }
 
