@@ -121,5 +121,7 @@ def test_the_words_of_a_survey_go_from_its_file_to_the_page(tmp_path, capsys):
     assert_refused(capsys, ["collect", file, "--questions", asked], "states no question: write question = ")
     asked.write_text(WORDS.replace("smokes", "drinks"), encoding="utf-8")
     assert_refused(
-        capsys, ["collect", file, "--port", 0, "--questions", asked], "a question about drinks was given"
+        capsys,
+        ["collect", file, "--port", 0, "--questions", asked],
+        "asks for drinks, but the mechanism for region, smokes: name these",
     )

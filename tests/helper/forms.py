@@ -16,14 +16,9 @@ def forms(browser, folder):
     with contextlib.ExitStack() as stack:
 
         def opened(
-            found,
-            question="Ja?",
-            submit=ADDRESS,
-            answer=(200, {"received": 1, "repeated": 0}),
-            questions=None,
-            **options,
+            found, question="Ja?", submit=ADDRESS, answer=(200, {"received": 1, "repeated": 0}), **options
         ):
-            written = write_web_client(folder, found, question, submit, questions=questions)
+            written = write_web_client(folder, found, question, submit)
             page = stack.enter_context(page_of(browser, written, **options))
             page.posted, page.answers = [], answer
 

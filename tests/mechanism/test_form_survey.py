@@ -1,6 +1,7 @@
 """The form of a survey in a real Chromium: it asks what the part is about that was drawn, and nothing else."""
 
 import json
+from dataclasses import replace
 from itertools import accumulate, pairwise
 
 import pytest
@@ -9,7 +10,7 @@ from test_form_memory import DENIED
 from forms import DECLINE, GIVE, SEND, assert_led_to, forms, send
 from mechanisms import mechanism
 from reading import low_contrast
-from stratagem.mechanism.webpage import page_files
+from stratagem.workloads.serial import over
 
 FOUND = mechanism("german-survey")
 ASKED = [
@@ -41,8 +42,8 @@ def drawing(part):
 @pytest.fixture
 def show(browser, tmp_path):
     with forms(browser, tmp_path / "web") as opened:
-        yield lambda part=0, **options: opened(
-            FOUND, "Wie wohnen Sie?", **{"script": drawing(part)} | options
+        yield lambda part=0, found=FOUND, **options: opened(
+            found, "Wie wohnen Sie?", **{"script": drawing(part)} | options
         )
 
 
@@ -220,7 +221,10 @@ def test_it_can_be_read_by_day_and_night_on_a_narrow_screen(part, scheme, show):
 
 def test_questions_are_asked_in_the_words_of_who_asks(show):
     words = {"Größe": 'Wie "groß" <b>?', "Alter": "Wie alt?"}
-    page = show(0, questions=words)
+    worded = [replace(one, question=words.get(one.name, "")) for one in FOUND.attributes]
+    found = replace(FOUND, workload=over(FOUND.workload, worded))
+    assert found.text == FOUND.text
+    page = show(0, found=found)
     assert list(asked(page)) == ["Wie alt?", 'Wie "groß" <b>?']
     page.get_by_role("button", name=GIVE).click()
     told = page.get_by_role("group", name="Wie alt?").get_by_role("alert")
@@ -229,10 +233,3 @@ def test_questions_are_asked_in_the_words_of_who_asks(show):
     stated = page.locator("#words p").first.inner_text()
     assert stated.startswith('Which of the 3 questions it is about: “Wie alt?” and “Wie "groß" <b>?”. Chance')
     assert page.complaints == []
-
-
-def test_questions_about_what_is_unknown_are_refused():
-    with pytest.raises(
-        ValueError, match="a question about Gewicht was given, but the mechanism asks for Alter"
-    ):
-        page_files(FOUND, questions={"Gewicht": "Wie schwer?"})

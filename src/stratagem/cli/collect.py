@@ -11,7 +11,7 @@ from typer import Option
 
 from stratagem.cli.command import options
 from stratagem.cli.interruption import note, stopping
-from stratagem.cli.option import BUNDLE, QUESTIONS, wording
+from stratagem.cli.option import BUNDLE, QUESTIONS, in_words
 from stratagem.cli.output import facts_lines, flush, write, write_lines
 
 if TYPE_CHECKING:
@@ -96,13 +96,9 @@ def collect(
     from stratagem.report.wording import counted
     from stratagem.serve.server import Server, listening
 
-    mechanism = load_mechanism(file)
+    mechanism, question = in_words(load_mechanism(file), questions, question)
     state = state or file.with_name(f"{file.name.removesuffix(SUFFIX)}.reports.duckdb")
-    options = wording(question, questions) | {
-        "users": users,
-        "origins": listen.cors or (),
-        "rate": listen.rate,
-    }
+    options = {"question": question, "users": users, "origins": listen.cors or (), "rate": listen.rate}
     with listening(listen.host, listen.port) as listener:
         server = Server(mechanism, state, listener, access_log=listen.access_log, **options)
         _announce(server, state, listen.host, listener.getsockname()[1])

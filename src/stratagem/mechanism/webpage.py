@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 
@@ -34,8 +33,8 @@ DEMO = ("demo.html", "demo.js", "answer.js", "page.css", "form.css", "demo.css")
 """The files of a page, the first of which is served as `FRONT`."""
 BUNDLE = "bundle.ldp.json"
 OWN = re.compile(
-    rb'(?<=id="question-title" lang="" dir="auto">)[^<]*|(?<=connect-src \'self\')[^;]*|(?<=data-submit=")[^"]*|'
-    rb'(?<=data-questions=")[^"]*'
+    rb'(?<=id="question-title" lang="" dir="auto">)[^<]*|(?<=connect-src \'self\')[^;]*|'
+    rb'(?<=data-submit=")[^"]*|(?<=data-questions=")[^"]*'
 )
 """Places of the questions and the address on the page: pages that differ in them alone replace each other."""
 UNNAMED = ("", "value")
@@ -50,51 +49,37 @@ LONGEST = 100_000
 
 
 def page_files(
-    mechanism: Mechanism,
-    question: str = "",
-    submit: str = "",
-    *,
-    questions: Mapping[str, str] | None = None,
-    demo: bool = False,
+    mechanism: Mechanism, question: str = "", submit: str = "", *, demo: bool = False
 ) -> dict[str, bytes]:
     """Return the files of the page by the names that they are served under, in the order in which they are written.
 
     They are the web client, the bundle and a form, which asks the `question` in these words; it is in no bundle.
-    Without a question it asks for the attribute, if there is one alone. `questions` are the words in which it asks for
-    attributes, by their names, with the `question` as their title. `submit` is the address to which the form sends the
-    report, absolute or relative to the page; without one it sends nothing and says so. A `demo` shows the mechanism
-    instead: any number of reports and the chances of each; none is sent.
+    Without a question it asks for the attribute, if there is one alone. For several attributes it is the title, and each
+    has a question of its own. `submit` is the address to which the form sends the report, absolute or relative to the
+    page; without one it sends nothing and says so. A `demo` shows the mechanism instead: any number of reports and the
+    chances of each; none is sent.
     """
-    names = [attribute.name for attribute in mechanism.attributes]
-    asked = question or (names[0] if len(names) == 1 and names[0] not in UNNAMED else "")
-    if foreign := sorted(set(questions or ()) - set(names)):
-        raise ValueError(
-            f"a question about {foreign[0]} was given, but the mechanism asks for {', '.join(names)}: name these"
-        )
-    first, *others = DEMO if demo else FORM
-    contents = {BUNDLE: mechanism.text} | {name: shipped(name) for name in (*MODULES, *reversed(others))}
-    contents[FRONT] = _front(first, asked, submit, questions)
+    first, *others = mechanism.attributes
+    words = {one.name: one.question for one in mechanism.attributes if one.question}
+    if not others:
+        question = question or first.question or (first.name if first.name not in UNNAMED else "")
+    questions = json.dumps(words) if others and words else ""
+    front, *parts = DEMO if demo else FORM
+    contents = {BUNDLE: mechanism.text} | {name: shipped(name) for name in (*MODULES, *reversed(parts))}
+    contents[FRONT] = _front(front, question, submit, questions)
     return contents
 
 
-def _front(
-    name: str, question: str = "", submit: str = "", questions: Mapping[str, str] | None = None
-) -> bytes:
+def _front(name: str, question: str = "", submit: str = "", questions: str = "") -> bytes:
     """Return the first file of a page with its questions and address."""
     found = ADDRESS.fullmatch(submit)  # a relative address has no origin
     origin = found[1] if found else ""
-    own = {"question": question, "questions": json.dumps(dict(questions)) if questions else ""}
-    return render(f"mechanism/web/{name}", submit=submit, origin=origin, **own).encode()
+    own = {"question": question, "questions": questions, "submit": submit, "origin": origin}
+    return render(f"mechanism/web/{name}", **own).encode()
 
 
 def write_web_client(
-    folder: str | Path,
-    mechanism: Mechanism,
-    question: str = "",
-    submit: str = "",
-    *,
-    questions: Mapping[str, str] | None = None,
-    demo: bool = False,
+    folder: str | Path, mechanism: Mechanism, question: str = "", submit: str = "", *, demo: bool = False
 ) -> Path:
     """Write the files of `page_files` into a folder, which is made if need be.
 
@@ -104,7 +89,7 @@ def write_web_client(
     if demo and submit:
         raise ValueError("a demo sends nothing: leave out the address, or write the form")
     folder = Path(folder)
-    contents = page_files(mechanism, question, check_submit(submit), questions=questions, demo=demo)
+    contents = page_files(mechanism, question, check_submit(submit), demo=demo)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in contents.items():

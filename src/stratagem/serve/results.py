@@ -14,7 +14,6 @@ from stratagem.estimation.answer import answers_data
 from stratagem.io.table import Table, render
 from stratagem.math.deadline import Deadline
 from stratagem.math.number import spread, upper
-from stratagem.mechanism.parts_table import PartsTable
 from stratagem.mechanism.usable import estimate_usability
 from stratagem.workloads import stack
 from stratagem.workloads.explicit import counts_users
@@ -116,7 +115,9 @@ class Results:
 
     @property
     def _survey(self) -> bool:
-        return self.mechanism.table.kind == PartsTable.kind
+        """Whether several questions are asked about several attributes."""
+        asked = self.mechanism.workload
+        return len(asked.domain.sizes) > 1 and len(asked.split()) > 1
 
     async def _latest(self) -> tuple[Tally, Estimate | None, list[Section]]:
         """Return the counts and the estimates, new ones where reports came since the last and these are old."""
@@ -140,8 +141,7 @@ class Results:
     def _asked(self) -> Workload:
         """The queries; of a survey without the weights of its questions, which count people then."""
         asked = self.mechanism.workload
-        plain = [one.unweighted[1] for one in asked.split()] if self._survey else []
-        return stack(plain) if len(plain) > 1 else asked
+        return stack([one.unweighted[1] for one in asked.split()]) if self._survey else asked
 
     def _sections(self, found: Estimate) -> Iterator[Section]:
         """Yield the answers with their verdict: of a survey those about each table of attributes, else all."""

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import secrets
 import socket
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +62,6 @@ class Server:
         listener: socket.socket,
         *,
         question: str = "",
-        questions: Mapping[str, str] | None = None,
         users: int | None = None,
         origins: Sequence[str] = (),
         rate: float = 5000.0,
@@ -71,10 +70,8 @@ class Server:
         """Open the collection in the file `state` (.duckdb), or create it.
 
         Raises:
-            ValueError: for a file that another process uses, or that is no collection of this mechanism, and for
-                questions about attributes that it does not have.
+            ValueError: for a file that another process uses, or that is no collection of this mechanism.
         """
-        self._files = page_files(mechanism, question, submit="reports", questions=questions)
         self.listener = listener
         self.token = secrets.token_urlsafe(24)
         """The secret without which nobody sees the results; it is in no file and no address."""
@@ -93,8 +90,9 @@ class Server:
         mechanism, question, users, origins, rate = self._parts
         intake = Intake(self.collection, rate)
         results = Results(mechanism, intake, question=question, users=users)
+        files = page_files(mechanism, question, submit="reports")
         server = _uvicorn(
-            application(self._files, intake, results, self.token, origins), access_log=self._access_log
+            application(files, intake, results, self.token, origins), access_log=self._access_log
         )
         try:
             with stopping(lambda: setattr(server, "should_exit", True)):

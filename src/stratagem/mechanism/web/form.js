@@ -14,9 +14,10 @@ const AGAIN = "Press Send again: it is counted once, however often you send it."
 const LIST = new Intl.ListFormat("en");
 const $ = (id) => document.getElementById(id);
 const { dataset } = document.querySelector("main"), { submit } = dataset;
-const texts = new Map(Object.entries(JSON.parse(dataset.questions || "{}"))); // questions by the names of attributes
+const wordings = new Map(Object.entries(JSON.parse(dataset.questions || "{}"))); // questions by the names of attributes
 const place = submit && new URL(submit, document.baseURI).href;
-let client = null, record = null, questions = [], asked = null, many = 0; // a part's questions, its number, how many all have
+let client = null, record = null, many = 0; // questions of the survey that are asked of anybody
+let asked = null, questions = []; // the number of the part that is asked, and its questions
 
 document.title = $("question-title").textContent;
 $("stuck").hidden = true;
@@ -56,7 +57,8 @@ async function start() {
     $("make").textContent = "Show what would be sent";
     $("review-title").textContent = "This would be sent:";
   }
-  $("learn").textContent = `That you took part${isSurvey() ? ", which of the questions you were asked" : ""} and, as with every web page, when, your network address, and your browser and its language. ${learnt()}`;
+  $("learn").textContent = `That you took part${isSurvey() ? ", which of the questions you were asked" : ""} and, as with every `
+    + `web page, when, your network address, and your browser and its language. ${learnt()}`;
   $("shared").textContent = "If somebody else answered on this device before you, open this page in another browser"
     + `${memo ? "" : " or in a private window"} to give your own answer. ${memo ? "Always answer in the same browser: another one would"
       : "Answer only once: a second report would"} tell others more about you.`;
@@ -72,30 +74,32 @@ function isSurvey() {
 /** Return the part that this device asks about; it is kept before it asks, so that a reload draws no other. */
 function drawnPart() {
   const { part } = record.read();
-  if (client.parts.length === 1 || client.parts[part]?.attributes) return part ?? 0;
+  if (client.parts.length === 1) return 0;
+  if (client.parts[part]?.attributes) return part;
   record.write({ ...record.read(), part: client.part() });
   return record.read().part;
 }
 
 /** Return the question about an attribute in the words of who asks, or its name. */
 function inWords(k) {
-  return texts.get(client.names[k]) ?? client.names[k];
+  return wordings.get(client.names[k]) ?? client.names[k];
 }
 
 /** Ask the questions of a part, and no others. */
 function ask(part) {
   const { attributes: places } = client.parts[part], some = places.length;
   questions = places.map((k) => withError(question({ ...client.attributes[k], name: inWords(k) }, k, RADIOS), k));
-  if (client.attributes.length === 1 && texts.size === 0) {
+  if (client.attributes.length === 1) {
     const [{ element, controls }] = questions;
     element.firstChild.hidden = true; // the question itself names it
     (element.localName === "fieldset" ? element : controls[0]).setAttribute("aria-labelledby", "question-title");
   }
   $("fields").replaceChildren(...questions.map(({ element }) => element));
   const ones = some === many ? "all of them" : some === 1 ? "only this one" : `only these ${some}`;
-  const again = submit ? record.lasting ? " Loading this page again does not change that." : "" : " Load this page again to see others.";
+  const kept = record.lasting ? " Loading this page again does not change that." : "";
   $("chosen").hidden = !isSurvey();
-  $("chosen").textContent = `This survey has ${many} questions. By chance, this device asks ${ones}.${again}`;
+  $("chosen").textContent = `This survey has ${many} questions. By chance, this device asks ${ones}.`
+    + (submit ? kept : " Load this page again to see others.");
   asked = part;
 }
 
@@ -190,7 +194,7 @@ function answer() {
       wrong = true;
     }
     for (const control of controls) control.setAttribute("aria-invalid", String(wrong));
-    const told = several && !texts.has(name) ? [make("bdi", name), `: please give ${wanted}.`] : [`Please give ${wanted}.`];
+    const told = several && !wordings.has(name) ? [make("bdi", name), `: please give ${wanted}.`] : [`Please give ${wanted}.`];
     error.replaceChildren(...(wrong ? told : []));
     if (wrong) first ??= controls[0];
   }
@@ -269,9 +273,9 @@ function words(output) {
 
 /** Return in words that a report says which questions it is about. */
 function about(part) {
-  const asked = client.parts[part].attributes.map((k) => (texts.has(client.names[k]) ? `“${inWords(k)}”` : client.names[k]));
-  const elements = LIST.formatToParts(asked).map(({ type, value }) => (type === "element" ? make("bdi", value) : value));
-  return make("p", `Which of the ${many} questions it is about: `, ...elements, ". Chance chose that before you answered.");
+  const names = client.parts[part].attributes.map((k) => (wordings.has(client.names[k]) ? `“${inWords(k)}”` : inWords(k)));
+  const listed = LIST.formatToParts(names).map(({ type, value }) => (type === "element" ? make("bdi", value) : value));
+  return make("p", `Which of the ${many} questions it is about: `, ...listed, ". Chance chose that before you answered.");
 }
 
 /** Return an answer in a report; names and values stay together, whichever way each of them is read. */
