@@ -54,7 +54,7 @@ def page_files(
     """Return the files of the page by the names that they are served under, in the order in which they are written.
 
     They are the web client, the bundle and a form, which asks the `question` in these words; it is in no bundle.
-    Without a question it asks for the attribute, if there is one alone. For several attributes it is the title, and each
+    Without a question it asks for the attribute, if there is one alone. For several attributes it is the title; each
     has a question of its own. `submit` is the address to which the form sends the report, absolute or relative to the
     page; without one it sends nothing and says so. A `demo` shows the mechanism instead: any number of reports and the
     chances of each; none is sent.

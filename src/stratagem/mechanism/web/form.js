@@ -333,5 +333,6 @@ function facts() {
 
 /** Return what a part is about, and how many of all devices ask that. */
 function shared({ attributes, share }) {
-  return `${LIST.format(attributes.map((k) => client.names[k]))} (${Number(((100 * share) / WEIGHTS).toPrecision(3))} % of all devices)`;
+  const names = LIST.format(attributes.map((k) => client.names[k])), percent = Number(((100 * share) / WEIGHTS).toPrecision(3));
+  return `${names} (${percent} % of all devices)`;
 }
