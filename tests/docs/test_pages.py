@@ -26,6 +26,10 @@ NOT_RUN = {
         "it needs the domain and a network",
         "it needs podman or docker, and a network",
     ],
+    "guides/questions.md": [
+        "the server ends when it is told to; tests/serve runs it",
+        "it needs a browser and a page of yours; tests/mechanism runs the same client in Chromium and Node",
+    ],
     "guides/engines.md": ["it needs Java; tests/collection/test_spark.py holds Spark against DuckDB"],
 }
 """Blocks that do not run, page by page, with the reason that stands before them."""

@@ -130,6 +130,19 @@ def mechanism(case: str) -> Mechanism:
                 (5, 6, 7): (multiples((8, 8, 8), 520, [(3, 3), (1, 1)], 1.0), 0.1),
             }
             return survey({f"q{k}": 8 for k in range(10)}, parts)
+        case "german-survey":  # nobody is asked for the place
+            domain = {
+                "Alter": st.bins([18, 40, 65, 90], unit="Jahre"),
+                "Größe": st.labels("übergroß", "mittel", "nö"),
+                "Ort": 7,
+                "Tür & Tor": st.labels("auf", "zu"),
+            }
+            parts = {
+                (0, 1): (shifted(9, 1.0), 0.4),
+                (3,): (st.published.randomised_response(2, 1.0), 0.3),
+                (1,): (st.published.randomised_response(3, 1.0), 0.3),
+            }
+            return survey(domain, parts)
     raise ValueError(case)
 
 

@@ -32,6 +32,12 @@ function counting(array, reads) {
   });
 }
 
+/** Return a report for which a part is drawn first, given the answers to all questions. */
+function inTwoSteps(client, all) {
+  const part = client.part(), names = client.parts[part].attributes.map((k) => client.names[k]);
+  return client.randomise(Object.fromEntries(names.map((name) => [name, all[name]])), part);
+}
+
 const jobs = {
   async cells({ module, attribute, texts }) {
     const { reader } = await import(module), read = reader({ name: "x", ...attribute });
@@ -91,11 +97,22 @@ const jobs = {
     return found;
   },
 
-  async refusals({ bundle, values }) {
+  async steps({ bundle, stream, values }) {
+    const source = given(bytes(stream)), client = await load(bytes(bundle), { atMost: 300, source });
+    return { reports: values.map((text) => inTwoSteps(client, value(text))), used: source.used };
+  },
+
+  async stepCounts({ bundle, text, draws, outputs }) {
+    const client = await load(bytes(bundle), { atMost: 300 }), counts = new Array(outputs).fill(0), one = value(text);
+    for (let k = 0; k < draws; k++) counts[inTwoSteps(client, one).output]++;
+    return counts;
+  },
+
+  async refusals({ bundle, values, part }) {
     const source = given(new Uint8Array(0)), client = await load(bytes(bundle), { atMost: 300, source });
     return values.map((text) => {
       try {
-        return client.randomise(value(text));
+        return client.randomise(value(text), part);
       } catch (error) {
         return `${error.name}: ${error.message}`;
       }

@@ -14,7 +14,7 @@ REACHED = {
     "imports inside functions outside the command line": 35,
     "functions over 45 lines": 10,
     "functions with more than 12 parameters outside the command line": 0,
-    "lines": 60_854,
+    "lines": 60_944,
     "files": 323,
     "rooms": 21,
     "arrows between rooms": 110,

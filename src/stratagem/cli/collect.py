@@ -11,7 +11,7 @@ from typer import Option
 
 from stratagem.cli.command import options
 from stratagem.cli.interruption import note, stopping
-from stratagem.cli.option import BUNDLE
+from stratagem.cli.option import BUNDLE, QUESTIONS, in_words
 from stratagem.cli.output import facts_lines, flush, write, write_lines
 
 if TYPE_CHECKING:
@@ -23,9 +23,11 @@ HERE = ("127.0.0.1", "::1", "localhost")
 """Hosts that nobody reaches from another machine."""
 
 
-def to_ask(file: Path, domain: Domain) -> str:
-    """Return the command that asks the question which the domain states, or one for people to fill in."""
+def to_ask(file: Path, domain: Domain, source: str = "") -> str:
+    """Return the command that asks what the domain states, several from the file `source`, or one to fill in."""
     stated = [one.question for one in domain.attributes if one.question]
+    if len(stated) > 1 and source:
+        return f"stratagem collect {shlex.quote(str(file))} --questions {shlex.quote(source)}"
     question = stated[0] if len(stated) == 1 else "YOUR QUESTION?"
     return f"stratagem collect {shlex.quote(str(file))} --question {shlex.quote(question)}"
 
@@ -80,6 +82,7 @@ def collect(
         ),
     ] = None,
     question: Annotated[str, Option(help="The question that the form asks.")] = "",
+    questions: QUESTIONS = None,
     users: Annotated[int | None, Option(min=1, help="People who were asked, for the results.")] = None,
     listen: ServerOptions,
 ) -> None:
@@ -93,7 +96,7 @@ def collect(
     from stratagem.report.wording import counted
     from stratagem.serve.server import Server, listening
 
-    mechanism = load_mechanism(file)
+    mechanism, question = in_words(load_mechanism(file), questions, question)
     state = state or file.with_name(f"{file.name.removesuffix(SUFFIX)}.reports.duckdb")
     options = {"question": question, "users": users, "origins": listen.cors or (), "rate": listen.rate}
     with listening(listen.host, listen.port) as listener:

@@ -10,7 +10,7 @@ from typer import Option
 
 from stratagem.cli.command import options
 from stratagem.cli.layout import check_values_kept, read_values
-from stratagem.cli.option import FORCE, STRATEGY_FILE, ValueOptions, check_free
+from stratagem.cli.option import FORCE, QUESTIONS, STRATEGY_FILE, ValueOptions, check_free, in_words
 from stratagem.cli.output import write
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ class PageOptions:
         ),
     ] = None
     question: Annotated[str, Option(help="With --web: the question that the form asks.")] = ""
+    questions: QUESTIONS = None
     submit: Annotated[
         str,
         Option(
@@ -54,6 +55,7 @@ class PageOptions:
             )
         options = (
             ("--question", self.question, "asks one"),
+            ("--questions", self.questions, "asks any"),
             ("--submit", self.submit, "sends anything"),
             ("--demo", self.demo, "is one"),
         )
@@ -70,7 +72,8 @@ class PageOptions:
         held = folder / BUNDLE
         if held.is_file() and held.read_bytes() != mechanism.text:
             check_free(held, force=force)
-        write_web_client(folder, mechanism, self.question, self.submit, demo=self.demo)
+        asked, question = in_words(mechanism, self.questions, self.question)
+        write_web_client(folder, asked, question, self.submit, demo=self.demo)
         sends = f"to {self.submit}" if self.submit else "nothing yet"
         page = "a demo" if self.demo else f"a form that sends {sends}"
         write(f"{folder} holds {page}: serve the folder over https or from localhost")

@@ -273,7 +273,7 @@ class SavedSolution:
 
         if self.out is None or not self.out.name.lower().endswith(SUFFIX):
             return {}
-        return {"ask": to_ask(self.out, self.solution.workload.domain)}
+        return {"ask": to_ask(self.out, self.solution.workload.domain, self.name)}
 
     def next(self) -> str:
         """Say how to go on from here."""

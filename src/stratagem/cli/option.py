@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from stratagem.domain.policy import Policy
+    from stratagem.mechanism.mechanism import Mechanism
     from stratagem.solvers import Solver
     from stratagem.workloads import Domain, Workload
 
@@ -52,6 +53,10 @@ LABELS = Annotated[
         help="a,b,...: the texts of values 0, 1, ...; then ,other adds a value for other answers, and a last ,no "
         "answer one for none."
     ),
+]
+QUESTIONS = Annotated[
+    Path | None,
+    Option(help="A workload file, *.toml: the form asks in the words of its questions, below its title."),
 ]
 MISSING = Annotated[list[str] | None, Option(help="A text that stands for no value, like '?'. Repeatable.")]
 DECIMAL = Annotated[str | None, Option(help="What separates decimals in numbers with commas: ',' or '.'.")]
@@ -254,6 +259,26 @@ def read_row(path: Path) -> np.ndarray:
 
     numbers = read_matrix(path)
     return numbers.ravel() if numbers.size == max(numbers.shape, default=0) else numbers
+
+
+def in_words(mechanism: Mechanism, path: Path | None, question: str) -> tuple[Mechanism, str]:
+    """Return the mechanism that asks in the words of a workload file, and the question or the title of the file."""
+    if path is None:
+        return mechanism, question
+    from stratagem.workloads.given import load, read_entry
+    from stratagem.workloads.serial import over
+
+    words = {one.name: one.question for one in load(path).domain.attributes if one.question}
+    if not words:
+        raise ValueError(
+            f'{path} states no question: write question = "..." below [attributes.NAME], or leave it out'
+        )
+    if foreign := sorted(words.keys() - {*mechanism.domain.names}):
+        known = ", ".join(mechanism.domain.names)
+        raise ValueError(f"{path} asks for {foreign[0]}, but the mechanism for {known}: name these")
+    asked = [replace(one, question=words.get(one.name, "")) for one in mechanism.attributes]
+    title = question or read_entry(path, str(path)).title
+    return replace(mechanism, workload=over(mechanism.workload, asked)), title
 
 
 def check_free(path: Path | None, suffixes: Sequence[str] = (), *, force: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from importlib.resources import files
 from pathlib import Path
@@ -32,9 +33,10 @@ DEMO = ("demo.html", "demo.js", "answer.js", "page.css", "form.css", "demo.css")
 """The files of a page, the first of which is served as `FRONT`."""
 BUNDLE = "bundle.ldp.json"
 OWN = re.compile(
-    rb'(?<=id="question-title" lang="" dir="auto">)[^<]*|(?<=connect-src \'self\')[^;]*|(?<=data-submit=")[^"]*'
+    rb'(?<=id="question-title" lang="" dir="auto">)[^<]*|(?<=connect-src \'self\')[^;]*|'
+    rb'(?<=data-submit=")[^"]*|(?<=data-questions=")[^"]*'
 )
-"""Places of the question and the address on the page: pages that differ in them alone replace each other."""
+"""Places of the questions and the address on the page: pages that differ in them alone replace each other."""
 UNNAMED = ("", "value")
 """Names of an attribute that tell people nothing."""
 ADDRESS = re.compile(
@@ -52,23 +54,28 @@ def page_files(
     """Return the files of the page by the names that they are served under, in the order in which they are written.
 
     They are the web client, the bundle and a form, which asks the `question` in these words; it is in no bundle.
-    Without a question it asks for the attribute, if there is one alone. `submit` is the address to which the form sends
-    the report, absolute or relative to the page; without one it sends nothing and says so. A `demo` shows the mechanism
-    instead: any number of reports and the chances of each; none is sent.
+    Without a question it asks for the attribute, if there is one alone. For several attributes it is the title; each
+    has a question of its own. `submit` is the address to which the form sends the report, absolute or relative to the
+    page; without one it sends nothing and says so. A `demo` shows the mechanism instead: any number of reports and the
+    chances of each; none is sent.
     """
-    names = [attribute.name for attribute in mechanism.attributes]
-    asked = question or (names[0] if len(names) == 1 and names[0] not in UNNAMED else "")
-    first, *others = DEMO if demo else FORM
-    contents = {BUNDLE: mechanism.text} | {name: shipped(name) for name in (*MODULES, *reversed(others))}
-    contents[FRONT] = _front(first, asked, submit)
+    first, *others = mechanism.attributes
+    words = {one.name: one.question for one in mechanism.attributes if one.question}
+    if not others:
+        question = question or first.question or (first.name if first.name not in UNNAMED else "")
+    questions = json.dumps(words) if others and words else ""
+    front, *parts = DEMO if demo else FORM
+    contents = {BUNDLE: mechanism.text} | {name: shipped(name) for name in (*MODULES, *reversed(parts))}
+    contents[FRONT] = _front(front, question, submit, questions)
     return contents
 
 
-def _front(name: str, question: str = "", submit: str = "") -> bytes:
-    """Return the first file of a page with its question and address."""
+def _front(name: str, question: str = "", submit: str = "", questions: str = "") -> bytes:
+    """Return the first file of a page with its questions and address."""
     found = ADDRESS.fullmatch(submit)  # a relative address has no origin
     origin = found[1] if found else ""
-    return render(f"mechanism/web/{name}", question=question, submit=submit, origin=origin).encode()
+    own = {"question": question, "questions": questions, "submit": submit, "origin": origin}
+    return render(f"mechanism/web/{name}", **own).encode()
 
 
 def write_web_client(

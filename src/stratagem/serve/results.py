@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from stratagem.estimation.answer import answers_data
 from stratagem.io.table import Table, render
 from stratagem.math.deadline import Deadline
 from stratagem.math.number import spread, upper
 from stratagem.mechanism.usable import estimate_usability
+from stratagem.workloads import stack
 from stratagem.workloads.explicit import counts_users
 
 if TYPE_CHECKING:
@@ -20,11 +25,36 @@ if TYPE_CHECKING:
     from stratagem.mechanism.mechanism import Mechanism
     from stratagem.mechanism.usable import Usability
     from stratagem.serve.intake import Intake
+    from stratagem.workloads import Workload
 
 SHOWN = 128
 """Most answers on the page; of more, some that are evenly spread."""
+OF_A_QUESTION = 48
+"""Most answers of a question of a survey on the page."""
 EVERY = 2.0
 """Least number of seconds between two counts, so that looking at results does not slow down what collects."""
+
+
+@dataclass(frozen=True, eq=False)
+class Section:
+    """The answers to a question of a survey, or to all queries of what is none."""
+
+    title: str
+    """The attributes in words; empty for all queries."""
+    answers: list[Answer]
+    """All of them; of many, some that are evenly spread."""
+    found: Estimate
+    verdict: Usability
+
+    def shown(self) -> dict[str, Any]:
+        """Return what the page shows of them."""
+        return {
+            "title": self.title,
+            "usable": self.verdict.usable,
+            "verdict": str(self.verdict) if self.title or not self.verdict.usable else "",
+            "table": _table(self.found, self.answers),
+            "bars": _bars(self.found, self.answers),
+        }
 
 
 class Results:
@@ -41,11 +71,11 @@ class Results:
         self._alone = asyncio.Lock()
         self._clock: Deadline | None = None
         self._stored = -1
-        self._found: tuple[Tally, Estimate | None, Usability | None]
+        self._found: tuple[Tally, Estimate | None, list[Section]]
 
     async def page(self) -> str:
         """Return the page of results."""
-        tally, found, verdict = await self._latest()
+        tally, found, sections = await self._latest()
         return render(
             "serve/results.html",
             question=self.question or self.mechanism.name,
@@ -53,11 +83,9 @@ class Results:
             users=self.users,
             refused=[(reason, number) for reason, number in self.intake.refused.most_common() if number],
             fault=self.intake.fault,
-            verdict="" if verdict is None or verdict.usable else str(verdict),
-            of=None if found is None else _table(found, self._shown(found)),
-            bars=[] if found is None else _bars(found, self._shown(found)),
+            sections=[one.shown() for one in sections],
             confidence="" if found is None else f"{100 * found.confidence:g} %",
-            shown=0 if found is None else len(self._shown(found)),
+            shown=sum(len(one.answers) for one in sections),
             queries=self.mechanism.workload.queries,
             intervals="" if found is None else found.intervals,
             impossible="" if found is None or not found.impossible.fact else str(found.impossible),
@@ -67,22 +95,31 @@ class Results:
 
     async def data(self) -> dict[str, Any]:
         """Return the results as JSON values: the reports, what was refused, and the answers as a file holds them."""
-        tally, found, verdict = await self._latest()
+        tally, found, sections = await self._latest()
         head = {"mechanism": self.mechanism.identifier, "epsilon": float(self.mechanism.epsilon)}
         head |= {"reports": tally.reports, "refused": dict(+self.intake.refused)}
-        if found is None or verdict is None:
+        if found is None:
             return head | {"answers": []}
-        return head | verdict.data() | answers_data(self._shown(found), found.details, found.naming)
+        if self._survey:
+            head["usable"] = all(one.verdict.usable for one in sections)
+            head["questions"] = [{"question": one.title} | one.verdict.data() for one in sections]
+        else:
+            head |= sections[0].verdict.data()
+        some = found.table(spread(found.workload.queries, SHOWN))
+        return head | answers_data(some, found.details, found.naming)
 
     def close(self) -> None:
         """End the thread, and the connection to the file."""
         self._thread.shutdown()
         self._collection.close()
 
-    def _shown(self, found: Estimate) -> list[Answer]:
-        return found.table(spread(found.workload.queries, SHOWN))
+    @property
+    def _survey(self) -> bool:
+        """Whether several questions are asked about several attributes."""
+        asked = self.mechanism.workload
+        return len(asked.domain.sizes) > 1 and len(asked.split()) > 1
 
-    async def _latest(self) -> tuple[Tally, Estimate | None, Usability | None]:
+    async def _latest(self) -> tuple[Tally, Estimate | None, list[Section]]:
         """Return the counts and the estimates, new ones where reports came since the last and these are old."""
         async with self._alone:
             old = self._clock is None or self._clock.elapsed >= EVERY
@@ -93,16 +130,31 @@ class Results:
                 self._stored, self._clock = stored, Deadline()
             return self._found
 
-    def _computed(self) -> tuple[Tally, Estimate | None, Usability | None]:
+    def _computed(self) -> tuple[Tally, Estimate | None, list[Section]]:
         tally = self._collection.tally()
         if not tally.reports:
-            return tally, None, None
-        found = self.mechanism.estimate(tally.counts)
-        return (
-            tally,
-            found,
-            estimate_usability(found, float(self.mechanism.epsilon), users=max(found.users, self.users or 0)),
-        )
+            return tally, None, []
+        found = self.mechanism.estimate(tally.counts, self._asked)
+        return tally, found, list(self._sections(found))
+
+    @property
+    def _asked(self) -> Workload:
+        """The queries; of a survey without the weights of its questions, which count people then."""
+        asked = self.mechanism.workload
+        return stack([one.unweighted[1] for one in asked.split()]) if self._survey else asked
+
+    def _sections(self, found: Estimate) -> Iterator[Section]:
+        """Yield the answers with their verdict: of a survey those about each table of attributes, else all."""
+        epsilon, users = float(self.mechanism.epsilon), max(found.users, self.users or 0)
+        if not self._survey:
+            verdict = estimate_usability(found, epsilon, users=users)
+            yield Section("", found.table(spread(found.workload.queries, SHOWN)), found, verdict)
+            return
+        for margin in found.workload.margins():
+            title = " × ".join(found.workload.domain.names[place] for place in margin.attributes)
+            own = found.some(np.arange(found.workload.queries)[margin.places])
+            verdict = estimate_usability(own, epsilon, margin.workload, users)
+            yield Section(title, own.table(spread(own.workload.queries, OF_A_QUESTION)), own, verdict)
 
 
 def _table(found: Estimate, answers: list[Answer]) -> Table:

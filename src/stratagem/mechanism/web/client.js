@@ -6,6 +6,11 @@
  *     const client = await load("bundle.ldp.json");
  *     const report = client.randomise(17);
  *
+ * Of a survey a device may draw its part first, keep the number, and ask for no more than that part is about:
+ *
+ *     const part = client.part(), { attributes } = client.parts[part];
+ *     const report = client.randomise({ age: 17 }, part);
+ *
  * It accepts and refuses the bundles that the Python client does, and makes the same report of the same
  * random bytes. Everything is done in whole numbers. Every draw takes the same number of steps and of table
  * reads for every value. Random numbers are drawn again with a chance of 1/16 at most, whatever the bundle and
@@ -18,6 +23,7 @@ import { ADVICE, isObject, refuse, short } from "./check.js";
 import { LIMIT } from "./json.js";
 import { Memo } from "./memo.js";
 import { KINDS, userType } from "./parts.js";
+import { WEIGHTS } from "./search.js";
 import { reader } from "./value.js";
 
 export { parse };
@@ -47,6 +53,9 @@ export class Client {
     this.sampler = new KINDS[bundle.table.kind](bundle.table);
     this.names = bundle.domain.map((attribute) => attribute.name);
     this.sizes = bundle.domain.map((attribute) => attribute.size);
+    this.places = [...this.names.keys()];
+    const whole = { offset: 0, attributes: this.places, share: WEIGHTS, table: bundle.table };
+    this.parts = this.sampler.parts ?? [whole]; // one report is about one of them: places of attributes, and how often
     this.readers = bundle.domain.map(reader);
     this.bytes = new Uint8Array(16);
     this.ahead = new Ahead(source);
@@ -54,25 +63,38 @@ export class Client {
     this.memo = keeps ? new Memo(Kind, bundle, memo, (places) => this.userType(places)) : null;
   }
 
+  /** Return the number of the part that a report is to be about, drawn by the shares before anything is asked. */
+  part() {
+    return this.parts.length > 1 ? this.sampler.part(this.ahead.source) : 0;
+  }
+
+  /** Return the number of the part that an output is about. */
+  partOf(output) {
+    return this.parts.length > 1 ? this.sampler.numberOf(output) : 0;
+  }
+
   /** Return the report of a value: of one attribute as it is, of several as an object by name.
    *
-   * A value outside the domain is an error before any random byte is drawn.
+   * With the number of a part that was drawn before it is about that part, and takes its attributes alone. A value
+   * outside the domain is an error before any random byte is drawn.
    */
-  randomise(value) {
-    return this.report(this.cell(value));
+  randomise(value, part) {
+    return this.report(this.cell(value, part), part);
   }
 
   /** Return the report of a user type as `cell` returned it. */
-  report(cell) {
+  report(cell, part) {
     this.ahead.begin();
-    const output = (this.memo ?? this.sampler).draw(cell, this.ahead.fill);
+    const output = (this.memo ?? this.sampler).draw(cell, this.ahead.fill, part);
     this.ahead.fill(this.bytes);
     return { mechanism: this.identifier.slice(0, 16), id: hex(this.bytes), output };
   }
 
   /** Return a value's user type: its number, the last attribute fastest, its coordinates, or one of each part. */
-  cell(value) {
-    const names = this.names;
+  cell(value, part) {
+    const whole = part === undefined, places = whole ? this.places : this.parts[part]?.attributes;
+    if (!places) refuse(`${short(part)} is no part of this survey: draw one`);
+    const names = whole ? this.names : places.map((k) => this.names[k]), coordinates = this.names.map(() => 0);
     let values = [value];
     if (isObject(value)) {
       if (Object.keys(value).length !== names.length || !names.every((name) => Object.hasOwn(value, name))) {
@@ -82,7 +104,8 @@ export class Client {
     } else if (names.length > 1) {
       refuse(`${short(value)} was given, but the domain has several attributes: give an object`);
     }
-    return this.userType(values.map((one, k) => this.readers[k](one)));
+    places.forEach((k, j) => (coordinates[k] = this.readers[k](values[j])));
+    return this.userType(coordinates);
   }
 
   /** Return the user type whose attributes have the values of these numbers. */
@@ -100,9 +123,9 @@ export class Client {
 
   /** Return the numbers of the attributes on which the probability of an output may depend. */
   about(output) {
-    const { kind, cycles } = this.bundle.table, all = this.attributes.map((_, k) => k);
-    const some = kind === "parts" || (kind === "translates" && cycles.length === all.length);
-    return some ? this.sampler.about(output) : all;
+    const { kind, cycles } = this.bundle.table, { places } = this;
+    const some = kind === "parts" || (kind === "translates" && cycles.length === places.length);
+    return some ? this.sampler.about(output) : places;
   }
 
   /** Return the two probabilities of an output of a table of translates; of parts, the least and the largest one. */
@@ -110,8 +133,9 @@ export class Client {
     return this.sampler.levels(output).map((units) => units / this.total());
   }
 
-  /** Return what every column sums to, rounded. */
-  total() {
+  /** Return what every column sums to, rounded; of a survey each part's table by its number. */
+  total(part) {
+    if (part !== undefined && this.sampler.parts) return this.sampler.total(part);
     const { column_total: total, column_unit: unit = 1 } = this.bundle.certificate;
     return Number(total) / Number(unit);
   }

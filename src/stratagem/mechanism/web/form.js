@@ -3,6 +3,7 @@
 import { make, question, rounded, terms } from "./answer.js";
 import { load } from "./client.js";
 import { keeps, Record } from "./record.js";
+import { WEIGHTS } from "./search.js";
 import { meaning, ownAmong, sureness } from "./words.js";
 
 const RADIOS = 12; // answers that are shown all at once
@@ -10,9 +11,13 @@ const SHOWN = 12; // answers of a report that are shown at once; the others can 
 const PATIENCE = 30_000; // milliseconds in which the survey must acknowledge a report
 const OFFLINE = 0, BUSY = [429, 503], UNSURE = [408, 425, 500, 502, 504]; // statuses; every other one but 200 refuses for good
 const AGAIN = "Press Send again: it is counted once, however often you send it.";
+const LIST = new Intl.ListFormat("en");
 const $ = (id) => document.getElementById(id);
-const { submit } = document.querySelector("main").dataset, place = submit && new URL(submit, document.baseURI).href;
-let client = null, record = null, questions = [], own = null;
+const { dataset } = document.querySelector("main"), { submit } = dataset;
+const wordings = new Map(Object.entries(JSON.parse(dataset.questions || "{}"))); // questions by the names of attributes
+const place = submit && new URL(submit, document.baseURI).href;
+let client = null, record = null, many = 0; // questions of the survey that are asked of anybody
+let asked = null, questions = []; // the number of the part that is asked, and its questions
 
 document.title = $("question-title").textContent;
 $("stuck").hidden = true;
@@ -43,15 +48,8 @@ async function start() {
       + "another browser.";
     return;
   }
-  own = ownAmong(client);
+  many = new Set(client.parts.flatMap(({ attributes }) => attributes)).size;
   record = new Record(submit ? `stratagem form ${client.identifier} ${place} ${document.title}` : null, isReport);
-  questions = client.attributes.map((attribute, k) => withError(question(attribute, k, RADIOS), k));
-  if (questions.length === 1) {
-    const [{ element, controls }] = questions;
-    element.firstChild.hidden = true; // the question itself names it
-    (element.localName === "fieldset" ? element : controls[0]).setAttribute("aria-labelledby", "question-title");
-  }
-  $("fields").replaceChildren(...questions.map(({ element }) => element));
   $("experts").hidden = false;
   $("preview").hidden = Boolean(submit);
   $("buttons").hidden = !submit;
@@ -59,7 +57,8 @@ async function start() {
     $("make").textContent = "Show what would be sent";
     $("review-title").textContent = "This would be sent:";
   }
-  $("learn").textContent = `That you took part and, as with every web page, when, your network address, and your browser and its language. ${learnt()}`;
+  $("learn").textContent = `That you took part${isSurvey() ? ", which of the questions you were asked" : ""} and, as with every `
+    + `web page, when, your network address, and your browser and its language. ${learnt()}`;
   $("shared").textContent = "If somebody else answered on this device before you, open this page in another browser"
     + `${memo ? "" : " or in a private window"} to give your own answer. ${memo ? "Always answer in the same browser: another one would"
       : "Answer only once: a second report would"} tell others more about you.`;
@@ -67,15 +66,52 @@ async function start() {
   show();
 }
 
+/** Return whether a report is about some questions of several. */
+function isSurvey() {
+  return client.parts.length > 1 && many > 1;
+}
+
+/** Return the part that this device asks about; it is kept before it asks, so that a reload draws no other. */
+function drawnPart() {
+  const { part } = record.read();
+  if (client.parts.length === 1) return 0;
+  if (client.parts[part]?.attributes) return part;
+  record.write({ ...record.read(), part: client.part() });
+  return record.read().part;
+}
+
+/** Return the question about an attribute in the words of who asks, or its name. */
+function inWords(k) {
+  return wordings.get(client.names[k]) ?? client.names[k];
+}
+
+/** Ask the questions of a part, and no others. */
+function ask(part) {
+  const { attributes: places } = client.parts[part], some = places.length;
+  questions = places.map((k) => withError(question({ ...client.attributes[k], name: inWords(k) }, k, RADIOS), k));
+  if (client.attributes.length === 1) {
+    const [{ element, controls }] = questions;
+    element.firstChild.hidden = true; // the question itself names it
+    (element.localName === "fieldset" ? element : controls[0]).setAttribute("aria-labelledby", "question-title");
+  }
+  $("fields").replaceChildren(...questions.map(({ element }) => element));
+  const ones = some === many ? "all of them" : some === 1 ? "only this one" : `only these ${some}`;
+  const kept = record.lasting ? " Loading this page again does not change that." : "";
+  $("chosen").hidden = !isSurvey();
+  $("chosen").textContent = `This survey has ${many} questions. By chance, this device asks ${ones}.`
+    + (submit ? kept : " Load this page again to see others.");
+  asked = part;
+}
+
 /** Return a question with a place in it for what is wrong with its answer. */
-function withError(asked, k) {
-  const { element, controls } = asked, error = make("p", { id: `answer-${k}-error`, className: "error", role: "alert" });
+function withError(one, k) {
+  const { element, controls } = one, error = make("p", { id: `answer-${k}-error`, className: "error", role: "alert" });
   element.firstChild.after(error);
   for (const control of controls) {
     const others = (control.getAttribute("aria-describedby") ?? "").replace(/\berror$/, "");
     control.setAttribute("aria-describedby", `${others}${error.id}`);
   }
-  return { ...asked, error };
+  return { ...one, error, k };
 }
 
 /** Return whether a report that was kept is one of this mechanism. */
@@ -94,6 +130,7 @@ function move(change) {
 /** Show where this device stands. */
 function show() {
   const { step, report, times, tried } = record.read(), waits = step === "drawn";
+  if (step === "new" && drawnPart() !== asked) ask(drawnPart());
   $("ask").hidden = step !== "new";
   $("review").hidden = !waits;
   $("done").hidden = step !== "sent" && step !== "declined";
@@ -143,10 +180,10 @@ function tellDeclined(tried) {
 
 /** Draw the report of what was answered, or say what is missing. */
 function answer() {
-  if (record.read().step !== "new") return move({}); // another tab was faster
+  if (record.read().step !== "new" || drawnPart() !== asked) return move({}); // another tab was faster
   const values = Object.create(null), several = questions.length > 1;
   let first = null;
-  for (const [k, { controls, error, read, wanted }] of questions.entries()) {
+  for (const { k, controls, error, read, wanted } of questions) {
     const { name } = client.attributes[k];
     let wrong = false;
     try {
@@ -157,7 +194,7 @@ function answer() {
       wrong = true;
     }
     for (const control of controls) control.setAttribute("aria-invalid", String(wrong));
-    const told = several ? [make("bdi", name), `: please give ${wanted}.`] : [`Please give ${wanted}.`];
+    const told = several && !wordings.has(name) ? [make("bdi", name), `: please give ${wanted}.`] : [`Please give ${wanted}.`];
     error.replaceChildren(...(wrong ? told : []));
     if (wrong) first ??= controls[0];
   }
@@ -165,7 +202,7 @@ function answer() {
   if (first) return first.focus();
   let report = null;
   try {
-    report = client.randomise(values);
+    report = client.randomise(values, asked);
   } catch (error) { // a memo that cannot be kept or is damaged
     $("error").textContent = "Nothing was sent. This browser does not keep what is drawn for you, or it is damaged. Please "
       + `tell the people who run the survey: ${error.message}.`;
@@ -173,7 +210,7 @@ function answer() {
   }
   if (client.permanent !== null) navigator.storage?.persist?.().catch(() => {}); // browsers clear storage unasked
   $("ask").reset();
-  move({ step: "drawn", report });
+  move({ step: "drawn", report, part: undefined }); // the report says it
 }
 
 /** Send the report that is shown; one that may have arrived keeps its id, so that it counts once. */
@@ -215,23 +252,30 @@ async function post(report) {
 
 /** Return in words, as elements, what a report of this output is. */
 function words(output) {
-  const { kind, texts, count } = meaning(client, output), one = count === 1;
+  const { kind, texts, count } = meaning(client, output), one = count === 1, part = client.partOf(output);
   const code = `A code number that was drawn at random: ${output}.`;
   const yours = `Your own answer may or may not be ${one ? "this one" : "among them"}.`;
   const [before, after] = {
     set: [`A random group${one ? ", here of one answer only" : " of answers"}. It may or may not hold your own answer:`,
-      chances()],
+      chances(part)],
     fits: [`${code} It comes up more often for:`, `Every other answer can lead to it too. ${yours}`],
     nothing: [code, "It is as likely for every answer, so it says nothing about yours."],
     part: [code, "It stands for a part of all possible answers. Yours may or may not be in that part."],
   }[kind];
   const list = (some) => make("ul", { className: "answers" }, ...some.map(chip));
-  const elements = [make("p", before), list(texts.slice(0, SHOWN))];
+  const elements = [...(isSurvey() ? [about(part)] : []), make("p", before), list(texts.slice(0, SHOWN))];
   if (texts.length > SHOWN) {
     const summary = make("summary", `and ${texts.length - SHOWN} more`);
     elements.push(make("details", summary, list(texts.slice(SHOWN))));
   }
   return [...elements, make("p", after)];
+}
+
+/** Return in words that a report says which questions it is about. */
+function about(part) {
+  const names = client.parts[part].attributes.map((k) => (wordings.has(client.names[k]) ? `“${inWords(k)}”` : inWords(k)));
+  const listed = LIST.formatToParts(names).map(({ type, value }) => (type === "element" ? make("bdi", value) : value));
+  return make("p", `Which of the ${many} questions it is about: `, ...listed, ". Chance chose that before you answered.");
 }
 
 /** Return an answer in a report; names and values stay together, whichever way each of them is read. */
@@ -242,8 +286,9 @@ function chip(pairs) {
   return make("li", { dir }, ...parts.flatMap((part, j) => (j ? [", ", part] : [part])));
 }
 
-/** Return how often people send their own answer among others, in words; nothing where the table does not say. */
-function chances() {
+/** Return how often people send their own answer among others, in words; nothing where the part's table does not say. */
+function chances(part) {
+  const own = ownAmong(client, part);
   if (own === null) return "";
   const people = [100, 1e4, 1e6].find((many) => Math.min(own, 1 - own) * many >= 1) ?? 1e8;
   const some = Math.round(own * people), count = (number) => number.toLocaleString("en");
@@ -274,11 +319,20 @@ function facts() {
     "Checked here": "hash, certificate and epsilon of the mechanism, in whole numbers",
     "Mechanism": `SHA-256 ${sha256}`,
     "Made for": workload?.name ?? "",
+    ...(isSurvey() ? { "Questions": client.parts.map(shared).join("; ") } : {}),
     "Possible reports": table.outputs.toLocaleString("en"),
     "Sent to": place || "nowhere",
     "Not sent": "your answer, cookies; the server sees your network address, browser and language, as every server does",
     "Kept here": memo
       ? "a permanent report for each possible answer, a report that waits, and how many were sent; never your answer"
-      : submit && record.lasting ? "a report that waits, and that it was sent; never your answer" : "nothing",
+      : submit && record.lasting
+        ? `${isSurvey() ? "which questions it asks, " : ""}a report that waits, and that it was sent; never your answer`
+        : "nothing",
   };
+}
+
+/** Return what a part is about, and how many of all devices ask that. */
+function shared({ attributes, share }) {
+  const names = LIST.format(attributes.map((k) => client.names[k])), percent = Number(((100 * share) / WEIGHTS).toPrecision(3));
+  return `${names} (${percent} % of all devices)`;
 }

@@ -21,9 +21,13 @@ export class Parts {
     this.share = new Uniform(WEIGHTS);
   }
 
-  /** Return an output of a part, which is drawn before its user type is looked at. */
-  draw(cell, source) {
-    const number = search(this.first, 0, this.steps, Number(this.share.draw(source)));
+  /** Return the number of a part, drawn by the shares. */
+  part(source) {
+    return search(this.first, 0, this.steps, Number(this.share.draw(source)));
+  }
+
+  /** Return an output of a part, which was drawn before its user type is looked at. */
+  draw(cell, source, number = this.part(source)) {
     const { offset, sampler } = this.parts[number];
     return offset + sampler.draw(cell[number], source);
   }
@@ -55,12 +59,17 @@ export class Parts {
 
   /** Return what a unit of a part's table is worth. */
   unit(number) {
+    return this.parts[number].share / this.total(number);
+  }
+
+  /** Return what every column of a part's table sums to, rounded. */
+  total(number) {
     const part = this.parts[number];
-    if (part.worth === undefined) {
+    if (part.total === undefined) {
       const { column_total: total, column_unit: unit = 1n } = ORDINARY[part.table.kind].facts(part.table);
-      part.worth = (part.share * Number(unit)) / Number(total);
+      part.total = Number(total) / Number(unit);
     }
-    return part.worth;
+    return part.total;
   }
 
   numberOf(y) {

@@ -1,4 +1,4 @@
-/* stratagem: what a device remembers of one survey: the report that was drawn, until it was sent, and that it was. */
+/* stratagem: what a device remembers of one survey: the part and the report that were drawn, and that it was sent. */
 
 const FRESH = { step: "new", times: 0, tried: false };
 
@@ -18,7 +18,8 @@ export function keeps() {
 /** Where this device stands, in the storage of the browser, or in memory where that keeps nothing.
  *
  * `step` is "new", "drawn", "declined" or "sent"; `report` is what was drawn and not sent, and was `tried` if it may have
- * arrived; `times` counts the reports that were sent. An answer is never kept, nor a report that was sent.
+ * arrived; `times` counts the reports that were sent. `part` is that which was drawn and not answered, of a survey. An
+ * answer is never kept, nor a report that was sent.
  */
 export class Record {
   constructor(name, isReport) {
@@ -32,9 +33,9 @@ export class Record {
   read() {
     if (this.name === null || !this.lasting) return this.held;
     try {
-      const { step, times, tried, report } = JSON.parse(localStorage.getItem(this.name));
+      const { step, times, tried, report, part } = JSON.parse(localStorage.getItem(this.name));
       const known = ["drawn", "declined"].includes(step) ? this.isReport(report) : ["new", "sent"].includes(step);
-      if (known && Number.isInteger(times)) return { step, times, tried: tried === true, report };
+      if (known && Number.isInteger(times)) return { step, times, tried: tried === true, report, part };
     } catch {} // no storage, or nothing in it that is ours
     return this.held;
   }

@@ -65,17 +65,18 @@ function runs(attribute, places) {
   return found.map(([first, last]) => named(attribute, first, last));
 }
 
-/** Return the probability that a report is likelier for a person's own answer than for some others; null where it depends
- * on the answer, or would take long to compute.
+/** Return the probability that a report about a part is likelier for a person's own answer than for some others; null
+ * where it depends on the answer, or would take long to compute.
  */
-export function ownAmong(client) {
-  const { attributes, bundle: { table: { low, outputs } } } = client, n = answers(attributes);
-  if (low !== undefined) return (HIGH / (HIGH - low)) * (1 - (low * WEIGHTS) / client.total()); // columns sum to one
+export function ownAmong(client, part) {
+  const { offset, attributes: places, share, table: { low, outputs } } = client.parts[part];
+  if (low !== undefined) return (HIGH / (HIGH - low)) * (1 - (low * WEIGHTS) / client.total(part)); // columns sum to one
+  const attributes = places.map((k) => client.attributes[k]), n = answers(attributes);
   if (n * outputs > 4 * MOST) return null;
-  const sums = Array.from({ length: n }, () => 0), places = attributes.map((_, k) => k);
-  for (let output = 0; output < outputs; output++) {
+  const sums = Array.from({ length: n }, () => 0);
+  for (let output = offset; output < offset + outputs; output++) {
     const { chances, likely } = row(client, output, places, attributes);
-    chances.forEach((chance, k) => (sums[k] += likely[k] ? chance : 0));
+    chances.forEach((chance, k) => (sums[k] += likely[k] ? (chance * WEIGHTS) / share : 0));
   }
   const least = Math.min(...sums);
   return Math.max(...sums) - least < ALIKE ? least : null;

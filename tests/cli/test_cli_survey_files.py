@@ -1,0 +1,127 @@
+"""A survey of 2,000 people through real files: both clients, every format of reports, the same counts and estimates."""
+
+import json
+import os
+from html import unescape
+
+import duckdb
+import numpy as np
+import pytest
+
+from broken_surveys import promising, shared
+from commands import assert_refused, plain, run
+from mechanisms import mechanism
+from node import run as node
+
+FOUND = mechanism("german-survey")
+PEOPLE = 2000
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The answers of the people as a CSV file, and the mechanism."""
+    path = tmp_path_factory.mktemp("survey")
+    FOUND.save(path / "s.ldp.json")
+    rng = np.random.default_rng(2)
+    columns = {
+        "Alter": rng.integers(18, 90, PEOPLE).tolist(),
+        "Größe": rng.choice(["übergroß", "mittel", "nö"], PEOPLE, p=[0.2, 0.5, 0.3]).tolist(),
+        "Ort": rng.integers(0, 7, PEOPLE).tolist(),
+        "Tür & Tor": rng.choice(["auf", "zu"], PEOPLE, p=[0.7, 0.3]).tolist(),
+    }
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    lines = [",".join(columns), *(",".join(map(str, row.values())) for row in rows)]
+    (path / "people.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path, rows
+
+
+def test_the_same_reports_have_the_same_counts_and_estimates_in_all_formats(folder, capsys):
+    path, rows = folder
+    file = path / "s.ldp.json"
+    assert run(capsys, "randomise", file, "--data", path / "people.csv", "-o", path / "python.jsonl")[0] == 0
+    values = [json.dumps(row) for row in rows]
+    for name in ("steps", "reports"):  # the web client, with and without drawing the part first
+        made = node(name, bundle=FOUND.text, stream=os.urandom(1 << 18), values=values)["reports"]
+        lines = "".join(json.dumps(one) + "\n" for one in made)
+        (path / f"{name}.jsonl").write_text(lines, encoding="utf-8")
+    given = [path / f"{name}.jsonl" for name in ("python", "steps", "reports")]
+    with duckdb.connect() as connection:
+        table = f"read_json({[str(one) for one in given]}, format = 'newline_delimited')"
+        for kind in ("csv", "parquet"):
+            connection.execute(f"COPY (SELECT * FROM {table}) TO '{path / kind}.{kind}' (FORMAT {kind})")
+    sources = {
+        "lines": given,
+        "csv": [path / "csv.csv"],
+        "parquet": [path / "parquet.parquet"],
+        "duckdb": [*given, "--state", path / "state.duckdb"],
+    }
+    counts, estimates = [], []
+    for name, source in sources.items():
+        out = path / f"{name}.json"
+        assert run(capsys, "aggregate", file, *source, "-o", out)[0] == 0
+        counts.append(out.read_bytes())
+        status, said, _ = run(capsys, "estimate", file, out, "--method", "recommended", "--json")
+        assert status == 0
+        estimates.append(json.loads(said))
+    assert run(capsys, "estimate", file, path / "state.duckdb", "--method", "recommended")[0] == 0
+    assert counts == counts[:1] * 4
+    assert estimates == estimates[:1] * 4
+    assert estimates[0]["users"] == 3 * PEOPLE
+    truth = {f"Tür & Tor = {one}": sum(row["Tür & Tor"] == one for row in rows) for one in ("auf", "zu")}
+    for one in estimates[0]["answers"]:
+        if one["label"] in truth:
+            assert abs(one["answer"] - 3 * truth[one["label"]]) < 5 * one["standard_error"]
+
+
+@pytest.mark.parametrize(
+    ("raw", "sentence"),
+    [
+        (promising(999_999, 1_000_000), "breaks its epsilon"),
+        (shared(-1, 1 << 31, (1 << 31) + 1), "a share is -1, but must be a whole number"),
+        (shared(0, 1 << 31, 1 << 31), "a share is 0, but must be a whole number"),
+    ],
+)
+def test_a_broken_survey_is_neither_served_nor_counted(raw, sentence, tmp_path, capsys):
+    file = tmp_path / "broken.ldp.json"
+    file.write_bytes(raw)
+    for command in (["collect", file, "--port", 0], ["aggregate", file, "-"], ["estimate", file, file]):
+        assert_refused(capsys, command, sentence)
+
+
+WORDS = """title = "How people live"
+[attributes.region]
+labels = ["North", "South"]
+question = "Where do you live?"
+[attributes.smokes]
+labels = ["no", "yes"]
+question = "Do you smoke?"
+[[query]]
+on = { region = "identity" }
+[[query]]
+on = { smokes = "identity" }
+"""
+
+
+def test_the_words_of_a_survey_go_from_its_file_to_the_page(tmp_path, capsys):
+    asked, file, site = tmp_path / "live.toml", tmp_path / "live.ldp.json", tmp_path / "site"
+    asked.write_text(WORDS, encoding="utf-8")
+    status, said, _ = run(capsys, "optimise", asked, "--epsilon", 1, "-o", file)
+    assert status == 0
+    assert f"ask: stratagem collect {file} --questions {asked}" in plain(said.replace("\\\n", ""))
+    assert run(capsys, "export", file, "--web", site, "--questions", asked)[0] == 0
+    page = unescape((site / "index.html").read_text(encoding="utf-8"))
+    assert ">How people live</h1>" in page
+    assert '"region": "Where do you live?", "smokes": "Do you smoke?"' in page
+    titled = ["--web", site, "--questions", asked, "--question", "Short"]
+    assert run(capsys, "export", file, *titled)[0] == 0
+    assert ">Short</h1>" in (site / "index.html").read_text(encoding="utf-8")
+    alone = ["export", file, "-o", tmp_path / "x.npz", "--questions", asked]
+    assert_refused(capsys, alone, "only the page of --web asks any")
+    asked.write_text(WORDS.replace("question", "# question"), encoding="utf-8")
+    assert_refused(capsys, ["collect", file, "--questions", asked], "states no question: write question = ")
+    asked.write_text(WORDS.replace("smokes", "drinks"), encoding="utf-8")
+    assert_refused(
+        capsys,
+        ["collect", file, "--port", 0, "--questions", asked],
+        "asks for drinks, but the mechanism for region, smokes: name these",
+    )
