@@ -17,8 +17,8 @@ from stratagem.io.numeral import parse_number
 
 if TYPE_CHECKING:
     from stratagem.collection.tally import Tally
-    from stratagem.estimation.answer import Quantile
     from stratagem.estimation.estimate import Estimate
+    from stratagem.estimation.quantile import Quantile
     from stratagem.estimation.synthetic import SyntheticPeople
     from stratagem.mechanism.mechanism import Mechanism
     from stratagem.report.estimated import Estimated

@@ -13,13 +13,8 @@ from numpy.typing import ArrayLike
 
 from stratagem.estimation.answer import (
     Answer,
-    Quantile,
     at_most_all,
-    below,
     check_arranged,
-    inside,
-    quantile_index,
-    quantile_range,
     save,
     standard_errors_each_side,
     who,
@@ -27,11 +22,12 @@ from stratagem.estimation.answer import (
 from stratagem.estimation.impossibility import Impossible, cells, extremes, impossible, limits
 from stratagem.estimation.interval import Interval, about_population, around
 from stratagem.estimation.postprocessing import METHODS, Method, answered_by
+from stratagem.estimation.quantile import Quantile, quantile_attribute, quantile_rows
 from stratagem.estimation.working_set import EVERY
 from stratagem.estimators.estimator import ROUNDING, About, Evidence
 from stratagem.io.screen import ROWS, brief, show
 from stratagem.io.table import Table
-from stratagem.math.number import entries, integer, real, spread
+from stratagem.math.number import entries, integer, spread
 from stratagem.math.on_demand import WHOLE, written_or_asked
 from stratagem.workloads import Attribute, Domain, Workload, along, histogram, prefix
 from stratagem.workloads.explicit import Explicit
@@ -315,36 +311,25 @@ class Estimate:
             ValueError: for a share outside (0, 1), an unknown attribute, or none named among several.
             UnsupportedWorkloadError: if the strategy does not determine the attribute's prefixes.
         """
-        if not 0 < real(share) < 1:
-            raise ValueError(f"the quantile {share!r} was asked for, but must lie between 0 and 1: give 0.5")
         domain = self.workload.domain
-        name, *others = domain.names if attribute is None else (attribute,)
-        if others:
-            raise ValueError(
-                f"a quantile was asked for without an attribute, but the domain has {1 + len(others)}: "
-                f"name one of {', '.join(domain.names)}"
-            )
-        found, wanted = self.ask(along(domain, [name], prefix)), share * self.users
-        described, answered = self.naming.attributes[domain.names.index(name)], None
-        places, known = np.arange(described.size), inside(described, ordered=True)
-        if described.values.no_answer and of_all:  # whatever is in no order is beyond all that is
-            places = np.append(np.flatnonzero(known), described.size - 1)
-            found = found.ask(self._along(name, np.tri(described.size)[places]))
-        elif described.values.outside and not of_all:
-            places, rows = below(described, share)
-            found, wanted = found.ask(self._along(name, rows)), 0.0
-            names = (f"{name} {who([described], ordered=True).removeprefix('who ')}",)
-            answered = at_most_all(self.ask(self._along(name, known[None], names)).table()[0], self.users)
-        low, high = quantile_range(found.low, found.high, wanted := wanted - share * self.users * ROUNDING)
-        return Quantile(
-            attribute=described,
-            share=real(share),
-            bin=int(places[quantile_index(found.answers, wanted)]),
-            low_bin=int(places[low]),
-            high_bin=int(places[high]),
-            confidence=self.confidence,
-            answered=answered,
+        name = quantile_attribute(domain, share, attribute)
+        found = self.ask(along(domain, [name], prefix))
+        described, wanted, answered = (
+            self.naming.attributes[domain.names.index(name)],
+            share * self.users,
+            None,
         )
+        places, rows, known = quantile_rows(described, share, of_all=of_all)
+        if rows is not None:
+            found = found.ask(self._along(name, rows))
+        if known is not None:
+            names = (f"{name} {who([described], ordered=True).removeprefix('who ')}",)
+            answered = at_most_all(self.ask(self._along(name, known, names)).table()[0], self.users)
+            wanted = 0.0
+        numbers = found.answers, found.low, found.high
+        wanted -= share * self.users * ROUNDING
+        shown = {"confidence": self.confidence, "answered": answered}
+        return Quantile.of(described, share, places, numbers, wanted, **shown)
 
     def top(self, k: int) -> list[Answer]:
         """Return the k largest answers, largest first, with intervals that hold together over all queries.

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from stratagem.estimation.answer import Quantile, answers_data
+from stratagem.estimation.answer import answers_data
 from stratagem.estimation.estimate import LISTED, Estimate
+from stratagem.estimation.quantile import Quantile
 from stratagem.estimation.share import WRITTEN_OUT, Share, shares
 from stratagem.estimation.simulation import Simulation, simulate_users
 from stratagem.estimation.synthetic import SyntheticPeople
