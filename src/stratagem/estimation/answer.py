@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -56,6 +57,53 @@ class Answer(NamedTuple):
     standard_error: float
     low: float
     high: float
+
+
+class Answering(Protocol):
+    """An estimate, as far as quantiles and the answers to one question need it."""
+
+    @property
+    def workload(self) -> Workload:
+        """The queries."""
+        ...
+
+    @cached_property
+    def naming(self) -> Naming:
+        """The names of the queries."""
+        ...
+
+    @property
+    def users(self) -> int:
+        """Number of reports, one a user."""
+        ...
+
+    @property
+    def confidence(self) -> float:
+        """Confidence of the intervals."""
+        ...
+
+    @cached_property
+    def answers(self) -> np.ndarray:
+        """Answers (p,) in users."""
+        ...
+
+    @property
+    def low(self) -> np.ndarray:
+        """Lower ends of the intervals (p,)."""
+        ...
+
+    @property
+    def high(self) -> np.ndarray:
+        """Upper ends of the intervals (p,)."""
+        ...
+
+    def ask(self, workload: Workload) -> Answering:
+        """Return the answers to other queries from the same reports."""
+        ...
+
+    def table(self) -> list[Answer]:
+        """Return all answers, each with its label and its interval."""
+        ...
 
 
 ANSWERED, VALUED = "who answered", "who gave another answer than 'other'"

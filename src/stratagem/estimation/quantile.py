@@ -7,10 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from stratagem.domain import Domain
-from stratagem.estimation.answer import Answer, answered_words, counted_words, inside
+from stratagem.estimation.answer import (
+    Answer,
+    Answering,
+    answered_words,
+    at_most_all,
+    counted_words,
+    inside,
+    who,
+)
+from stratagem.estimators.estimator import ROUNDING
 from stratagem.math.number import entries, real
-from stratagem.workloads import Attribute, Bin
+from stratagem.workloads import Attribute, Bin, Domain, along, prefix
+from stratagem.workloads.explicit import Explicit
 from stratagem.workloads.workload import MATRIX_LIMIT
 
 
@@ -60,33 +69,6 @@ class Quantile:
     answered: Answer | None = None
     """How many people answered, where the quantile is among these and others did not; else None."""
 
-    @staticmethod
-    def of(
-        attribute: Attribute,
-        share: float,
-        places: np.ndarray,
-        prefixes: tuple[np.ndarray, np.ndarray, np.ndarray],
-        wanted: float,
-        *,
-        confidence: float,
-        answered: Answer | None,
-    ) -> Quantile:
-        """Return the first of the values at `places` (k,) whose prefix is at least `wanted`.
-
-        `prefixes` are the answers of all these values, and the lower and upper ends of their intervals, (k,) each.
-        """
-        answers, low, high = prefixes
-        first, last = quantile_range(low, high, wanted)
-        return Quantile(
-            attribute=attribute,
-            share=real(share),
-            bin=int(places[quantile_index(answers, wanted)]),
-            low_bin=int(places[first]),
-            high_bin=int(places[last]),
-            confidence=confidence,
-            answered=answered,
-        )
-
     @property
     def value(self) -> str | int | Bin:
         """The quantile: a label, a whole number or the edges of a bin."""
@@ -131,42 +113,61 @@ class Quantile:
         )
 
 
-def quantile_attribute(domain: Domain, share: float, attribute: str | None) -> str:
-    """Return the attribute that a quantile is asked of, by default the only one.
+def quantile(found: Answering, share: float, attribute: str | None, *, of_all: bool) -> Quantile:
+    """Return the smallest value of an attribute that at least a share of those who answered is at or below.
+
+    Those whose value is "other" or "no answer" count with `of_all` alone, as the last values.
 
     Raises:
-        ValueError: for a share outside (0, 1), or no attribute among several.
+        ValueError: for a share outside (0, 1), an unknown attribute, or none named among several.
     """
     if not 0 < real(share) < 1:
         raise ValueError(f"the quantile {share!r} was asked for, but must lie between 0 and 1: give 0.5")
+    domain = found.workload.domain
     name, *others = domain.names if attribute is None else (attribute,)
     if others:
         raise ValueError(
             f"a quantile was asked for without an attribute, but the domain has {1 + len(others)}: "
             f"name one of {', '.join(domain.names)}"
         )
-    return name
+
+    def asked(rows: np.ndarray, names: tuple[str, ...] = ()) -> Answering:
+        return found.ask(along(domain, [name], lambda part: Explicit(rows, Domain.of(part), names)))
+
+    prefixes, wanted = found.ask(along(domain, [name], prefix)), share * found.users
+    described, answered = found.naming.attributes[domain.names.index(name)], None
+    places, known = np.arange(described.size), inside(described, ordered=True)
+    if described.values.no_answer and of_all:  # whatever is in no order is beyond all that is
+        places = np.append(np.flatnonzero(known), described.size - 1)
+        prefixes = asked(np.tri(described.size)[places])
+    elif described.values.outside and not of_all:
+        places, rows = below(described, share)
+        prefixes, wanted = asked(rows), 0.0
+        names = (f"{name} {who([described], ordered=True).removeprefix('who ')}",)
+        answered = at_most_all(asked(known[None], names).table()[0], found.users)
+    wanted -= share * found.users * ROUNDING
+    low, high = quantile_range(prefixes.low, prefixes.high, wanted)
+    return Quantile(
+        attribute=described,
+        share=real(share),
+        bin=int(places[quantile_index(prefixes.answers, wanted)]),
+        low_bin=int(places[low]),
+        high_bin=int(places[high]),
+        confidence=found.confidence,
+        answered=answered,
+    )
 
 
-def quantile_rows(
-    attribute: Attribute, share: float, *, of_all: bool
-) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
-    """Return the places (k,) of all values in the order, the queries (k, size) about them, and who answered (1, size).
+def below(attribute: Attribute, share: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the places (k,) of all values in the order, and for each the query (k, size) that decides a quantile.
 
-    Without queries the prefixes of all values decide; where all people are meant nobody is left out. Else those count
-    people at or below the value, less the share of all who answered: the smallest value where that is not negative is
-    the quantile among these.
+    It counts those at or below the value, less the share of all who have one: the smallest value where it is not
+    negative is the quantile among these.
 
     Raises:
         ValueError: for more than 2^27 entries.
     """
-    size, values = attribute.size, attribute.values
     known = inside(attribute, ordered=True)
     places = np.flatnonzero(known)
-    if values.no_answer and of_all:  # whatever is in no order is beyond all that is
-        places = np.append(places, size - 1)
-        return places, np.tri(size)[places], None
-    if of_all or not values.outside:
-        return np.arange(size), None, None
-    entries(len(places) * size, MATRIX_LIMIT, "the quantile", "ask for a share of all people")
-    return places, np.tri(size)[places] * known - share * known, known[None]
+    entries(len(places) * attribute.size, MATRIX_LIMIT, "the quantile", "ask for a share of all people")
+    return places, np.tri(attribute.size)[places] * known - share * known

@@ -1,0 +1,103 @@
+"""The questions of a survey: the queries of a workload, grouped by what they ask of which attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+
+from stratagem.domain.domain import Domain
+from stratagem.workloads.combined import Stack
+from stratagem.workloads.explicit import counting, counts_users
+from stratagem.workloads.table import asks, by_attributes, on_table
+from stratagem.workloads.workload import Margin, Workload
+
+MOST = 1000
+"""Questions of a survey; more of them are told as one workload."""
+
+
+@dataclass(frozen=True, eq=False)
+class SurveyQuestion:
+    """What a survey asks of some attributes, without the weight that says how much its errors count."""
+
+    attributes: tuple[int, ...]
+    """Places of its attributes in the domain, rising."""
+    kind: str
+    """What is asked in the words of a query file, such as prefix or mean; identity for the cells of a table."""
+    workload: Workload
+    """Its queries, over the domain of its attributes alone."""
+    places: np.ndarray
+    """Their numbers among all queries (p',)."""
+    weighted: bool
+    """Whether the queries are weighted in the survey."""
+
+    @staticmethod
+    def of(margin: Margin, numbers: np.ndarray) -> SurveyQuestion:
+        """Return the question that a margin of a part asks, whose queries have these numbers (p',) in the survey."""
+        parts = margin.workload.split() or (margin.workload,)
+        plain = [one.unweighted for one in parts]
+        own = plain[0][1] if len(plain) == 1 else Stack(tuple(one for _, one in plain))
+        weighted = any(weight != 1 for weight, _ in plain)
+        return SurveyQuestion(margin.attributes, kind_of(own), own, numbers[margin.places], weighted)
+
+    def over(self, domain: Domain) -> Workload:
+        """Return its queries over the domain of the survey, all other attributes summed out."""
+        return on_table(self.workload, self.attributes, range(len(domain.sizes)), domain)
+
+
+def questions(workload: Workload) -> list[SurveyQuestion]:
+    """Return the questions of a workload in their order: the parts of a stack, each table of attributes by itself."""
+    return list(_questions(workload))
+
+
+def is_survey(workload: Workload) -> bool:
+    """Return whether a workload asks one question after the other about several attributes, and not too many."""
+    several = len(workload.domain.sizes) > 1 and len(workload.split()) > 1
+    return several and len(list(islice(_questions(workload), MOST + 1))) <= MOST
+
+
+def _questions(workload: Workload) -> Iterator[SurveyQuestion]:
+    first = 0
+    for part in _parts(workload):
+        numbers = np.arange(first, first := first + part.queries)
+        for margin in by_attributes(part):
+            yield SurveyQuestion.of(margin, numbers)
+
+
+def _parts(workload: Workload) -> Iterator[Workload]:
+    """Yield what a stack asks one after the other, that of a stack inside it as well."""
+    parts = workload.split()
+    for part in parts:
+        yield from _parts(part)
+    if not parts:
+        yield workload
+
+
+def kind_of(workload: Workload) -> str:
+    """Return what queries ask of their attributes, in the words of a query file; those of several attributes joined.
+
+    >>> from stratagem.workloads import histogram, kron, prefix, total
+    >>> kind_of(histogram("region=4,income=6")), kind_of(kron([prefix(9), histogram(2)]))
+    ('identity', 'prefix x identity')
+    """
+    kinds = [_kind(one.unweighted[1]) for one in workload.factored()]
+    return kinds[0] if len({*kinds}) == 1 else " x ".join(kinds)
+
+
+def _kind(workload: Workload) -> str:
+    """Return what one factor asks."""
+    if not asks(workload):
+        return "total"
+    if workload.by_cell:
+        return "identity"
+    if workload.unpadded.cumulative:
+        return "prefix"
+    if workload.unpadded.range_lengths is not None:
+        return "all-range"
+    if any(part.signed for part in workload.describe(workload.queries - 1).parts):
+        return "parity"
+    if not workload.by_rows or counts_users(workload):
+        return "queries"
+    return "mean" if np.count_nonzero(~counting(workload.matrix())) == 1 else "moments"
