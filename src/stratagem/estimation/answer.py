@@ -101,8 +101,8 @@ class Answering(Protocol):
         """Return the answers to other queries from the same reports."""
         ...
 
-    def table(self) -> list[Answer]:
-        """Return all answers, each with its label and its interval."""
+    def table(self, queries: Sequence[int] | None = None, /) -> list[Answer]:
+        """Return the answers of some queries, by default of all, each with its label and its interval."""
         ...
 
 

@@ -42,8 +42,10 @@ class QuestionAnswers(Recorded):
     """Number of all reports."""
 
     @staticmethod
-    def of(question: SurveyQuestion, found: Answering) -> QuestionAnswers:
-        """Return the answers to a question from the estimate of its queries.
+    def of(
+        question: SurveyQuestion, found: Answering, queries: Sequence[int] | None = None
+    ) -> QuestionAnswers:
+        """Return the answers to some queries of a question, by default to all, from the estimate of its queries.
 
         Its workload knows what people are asked, its naming what the values are.
         """
@@ -53,23 +55,22 @@ class QuestionAnswers(Recorded):
         return QuestionAnswers(
             question=question,
             attributes=tuple(described[place] for place in question.attributes),
-            answers=found.table(),
+            answers=found.table(queries),
             naming=naming,
             users=found.users,
         )
 
     def ordered(self, names: Sequence[str]) -> QuestionAnswers:
         """Return the cells of a table with its attributes in another order."""
-        known = [one.name for one in self.attributes]
-        order = [known.index(name) for name in names]
-        cells = np.arange(len(self.answers)).reshape(self.sizes).transpose(order).ravel()
-        attributes = tuple(self.attributes[place] for place in order)
-        return replace(self, attributes=attributes, answers=[self.answers[cell] for cell in cells.tolist()])
+        known = {one.name: one for one in self.attributes}
+        turned = replace(self, attributes=tuple(known[name] for name in names))
+        return replace(turned, answers=sorted(self.answers, key=lambda one: turned.place(one.query)))
 
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """The number of values of every attribute."""
-        return tuple(one.size for one in self.attributes)
+    def place(self, cell: int) -> tuple[int, ...]:
+        """Return the value of every attribute that a cell stands for."""
+        domain = self.question.workload.domain
+        values = dict(zip(domain.names, map(int, np.unravel_index(cell, domain.sizes)), strict=True))
+        return tuple(values[one.name] for one in self.attributes)
 
     @property
     def name(self) -> str:
@@ -98,21 +99,21 @@ class QuestionAnswers(Recorded):
         """Whether the answers are those of all cells of a table."""
         return self.question.kind == "identity"
 
-    def labels(self, query: int) -> tuple[str, ...]:
+    def labels(self, answer: Answer) -> tuple[str, ...]:
         """Return the values that a cell stands for, one an attribute, or the words of another query."""
         if not self.is_table:
-            return (self.answers[query].label,)
-        values = np.unravel_index(query, self.sizes)
-        return tuple(one.words(int(k), int(k)) for one, k in zip(self.attributes, values, strict=True))
+            return (answer.label,)
+        both = zip(self.attributes, self.place(answer.query), strict=True)
+        return tuple(one.words(value, value) for one, value in both)
 
     def records(self) -> list[dict[str, Any]]:
         """Return a record a query: the value of every attribute or the label, the answer, and its interval."""
         what = "people" if self.people else "sum"
         names = [_free(one.name) for one in self.attributes] if self.is_table else ["label"]
         return [
-            dict(zip(names, self.labels(query), strict=True))
+            dict(zip(names, self.labels(one), strict=True))
             | {what: one.answer, "standard_error": one.standard_error, "low": one.low, "high": one.high}
-            for query, one in enumerate(self.answers)
+            for one in self.answers
         ]
 
     def tidy(self) -> list[dict[str, Any]]:
@@ -137,22 +138,29 @@ class QuestionAnswers(Recorded):
         }
 
     def crossed(self) -> Table | None:
-        """Return the cells of two attributes as rows and columns, in per cent of all people (see `crossed`)."""
-        if not self.is_table:
-            return None
-        return crossed(self.attributes, {k: one.answer / self.users for k, one in enumerate(self.answers)})
+        """Return all cells of two attributes as rows and columns, in per cent of all people (see `crossed`)."""
+        whole = self.is_table and len(self.answers) == self.question.workload.queries
+        return self.cross({one.query: one.answer / self.users for one in self.answers}) if whole else None
+
+    def cross(self, shares: Mapping[int, float]) -> Table | None:
+        """Return shares of people by the numbers of the cells as rows and columns (see `crossed`)."""
+        return crossed(self.attributes, {self.place(cell): share for cell, share in shares.items()})
+
+    @property
+    def headings(self) -> tuple[str, ...]:
+        """What `labels` hold: the names of the attributes with their units, or that they are queries."""
+        return tuple(one.title() for one in self.attributes) if self.is_table else ("query",)
 
     def __str__(self) -> str:
         """Return the title, and the answers as a table of rows and columns or one below the other."""
         table = self.crossed()
         if table is not None:
-            return f"{self.title}: {table.caption}\n{table}"
-        names = tuple(one.title() for one in self.attributes) if self.is_table else ("query",)
+            return f"{self.title}, per cent of all people\n{table}"
         rows = [
-            (*self.labels(k), f"{one.answer:,.1f}", f"{one.standard_error:,.1f}")
-            for k, one in enumerate(self.answers)
+            (*self.labels(one), f"{one.answer:,.1f}", f"{one.standard_error:,.1f}") for one in self.answers
         ]
-        return f"{self.title}\n{Table((*names, 'answer', 'standard error'), rows, words=len(names))}"
+        listed = Table((*self.headings, "answer", "standard error"), rows, words=len(self.headings))
+        return f"{self.title}\n{listed}"
 
 
 def _free(name: str) -> str:
@@ -160,31 +168,29 @@ def _free(name: str) -> str:
     return f"{name} (value)" if name in NUMBERS else name
 
 
-def crossed(attributes: Sequence[Attribute], shares: Mapping[int, float]) -> Table | None:
-    """Return shares of people by cell as a table of rows and columns, in per cent with sums below and at the right.
+def crossed(attributes: Sequence[Attribute], cells: Mapping[tuple[int, ...], float]) -> Table | None:
+    """Return shares of people by their values as a table of rows and columns, in per cent with sums at both ends.
 
     Values without any cell are left out. The first attribute has the rows, or the second where only that fits. None
     for other than two attributes, or a table that is wider than a screen or has more than 48 rows both ways.
 
     >>> from stratagem.domain import Labels
     >>> two = Attribute("region", Labels(("North", "South"))), Attribute("smokes", Labels(("no", "yes")))
-    >>> print(crossed(two, {0: 0.5, 1: 0.125, 2: 0.25, 3: 0.125}))
+    >>> print(crossed(two, {(0, 0): 0.5, (0, 1): 0.125, (1, 0): 0.25, (1, 1): 0.125}))
     region    no   yes  total
     -------------------------
     North   50.0  12.5   62.5
     South   25.0  12.5   37.5
     total   75.0  25.0  100.0
     """
-    if len(attributes) != 2:
+    if len(attributes) != 2 or not cells:
         return None
-    first, second = attributes
-    cells = {divmod(cell, second.size): share for cell, share in shares.items()}
     turned = {(column, row): share for (row, column), share in cells.items()}
-    both = _laid_out(first, second, cells), _laid_out(second, first, turned)
+    both = _laid_out(*attributes, cells), _laid_out(*reversed(attributes), turned)
     return next((one for one in both if len(one.rows) <= ROWS and one.fits()), None)
 
 
-def _laid_out(first: Attribute, second: Attribute, cells: Mapping[tuple[int, int], float]) -> Table:
+def _laid_out(first: Attribute, second: Attribute, cells: Mapping[tuple[int, ...], float]) -> Table:
     rows, columns = (sorted({pair[side] for pair in cells}) for side in (0, 1))
     grid = np.array([[cells[row, column] for column in columns] for row in rows])
     grid = np.column_stack([grid, grid.sum(axis=1)])
@@ -193,7 +199,7 @@ def _laid_out(first: Attribute, second: Attribute, cells: Mapping[tuple[int, int
     return Table(
         (first.title(), *(second.words(column, column) for column in columns), "total"),
         [(head, *(_percent(share) for share in line)) for head, line in zip(heads, grid, strict=True)],
-        caption=f"per cent, {first.name} in rows, {second.title()} in columns",
+        caption=f"{first.name} in rows, {second.title()} in columns",
     )
 
 

@@ -13,9 +13,9 @@ from stratagem.io.target import written_atomically
 from stratagem.math.number import number_text, spread, upper
 from stratagem.mechanism.usable import estimate_usability
 from stratagem.report.drawing import WIDTH, Picture
-from stratagem.report.estimated import by_people, shares_of_people
 from stratagem.report.page import check_page, dressed
 from stratagem.report.plots.estimate import plot_estimate
+from stratagem.report.question import by_people, shares_of_people
 from stratagem.report.wording import counted, unbroken
 from stratagem.workloads import Workload
 from stratagem.workloads.explicit import counts_users

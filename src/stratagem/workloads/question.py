@@ -54,8 +54,12 @@ def questions(workload: Workload) -> list[SurveyQuestion]:
 
 def is_survey(workload: Workload) -> bool:
     """Return whether a workload asks one question after the other about several attributes, and not too many."""
-    several = len(workload.domain.sizes) > 1 and len(workload.split()) > 1
-    return several and len(list(islice(_questions(workload), MOST + 1))) <= MOST
+    return len(workload.domain.sizes) > 1 and len(workload.split()) > 1 and are_few(workload)
+
+
+def are_few(workload: Workload) -> bool:
+    """Return whether a workload has no more questions than a survey may have."""
+    return len(list(islice(_questions(workload), MOST + 1))) <= MOST
 
 
 def _questions(workload: Workload) -> Iterator[SurveyQuestion]:
