@@ -18,7 +18,7 @@ from stratagem.workloads.question import SurveyQuestion
 
 ROWS = 48
 """Most rows of a table of two attributes."""
-PLAIN = ("identity", "prefix", "queries")
+PLAIN = ("identity", "prefix", "queries", "total")
 """Kinds of questions that a title need not name, as the answers say it."""
 NUMBERS = ("people", "sum", "standard_error", "low", "high")
 """Columns of records beside those that say what is asked."""
@@ -54,7 +54,7 @@ class QuestionAnswers(Recorded):
         described = [replace(own, question=own.question or asked.question) for own, asked in both]
         return QuestionAnswers(
             question=question,
-            attributes=tuple(described[place] for place in question.attributes),
+            attributes=tuple(described[place] for place in question.about),
             answers=found.table(queries),
             naming=naming,
             users=found.users,
@@ -75,13 +75,12 @@ class QuestionAnswers(Recorded):
     @property
     def name(self) -> str:
         """The names of the attributes, such as "region x income"."""
-        return " x ".join(one.name for one in self.attributes)
+        return " x ".join(one.name for one in self.attributes) or "everybody"
 
     @property
     def asked(self) -> str:
         """The question that people read about the one attribute; empty where none is known, or for several."""
-        first, *others = self.attributes
-        return "" if others else first.question
+        return self.attributes[0].question if len(self.attributes) == 1 else ""
 
     @property
     def title(self) -> str:
@@ -105,6 +104,11 @@ class QuestionAnswers(Recorded):
             return (answer.label,)
         both = zip(self.attributes, self.place(answer.query), strict=True)
         return tuple(one.words(value, value) for one, value in both)
+
+    def short(self, answer: Answer) -> str:
+        """Return the words of an answer beside a title that names the attributes."""
+        words = ", ".join(self.labels(answer))
+        return words if self.is_table else words.removeprefix(f"{self.name} ").removeprefix("= ")
 
     def records(self) -> list[dict[str, Any]]:
         """Return a record a query: the value of every attribute or the label, the answer, and its interval."""

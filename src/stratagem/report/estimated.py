@@ -20,6 +20,7 @@ from stratagem.mechanism.mechanism import Mechanism
 from stratagem.mechanism.usable import Usability, estimate_usability
 from stratagem.report.question import (
     QuestionResult,
+    by_question,
     listed,
     share_tables,
     shares_of_people,
@@ -65,18 +66,24 @@ class Estimated:
     @cached_property
     def verdict(self) -> Usability:
         """Whether the answers can be used."""
-        return estimate_usability(self.estimate, float(self.mechanism.epsilon) if self.single else None)
+        return estimate_usability(self.estimate, self._epsilon_of_report)
 
     @cached_property
     def questions(self) -> list[QuestionResult]:
         """The questions of a survey; none where something else was asked, or the largest answers alone."""
-        asked, found = self.estimate.workload, self.estimate
+        asked = self.estimate.workload
         survey = is_survey(asked) or (is_survey(self.mechanism.workload) and are_few(asked))
         if not survey or self.chosen is not None:
             return []
-        epsilon = float(self.mechanism.epsilon) if self.single else None
-        about = {"whole": found, "epsilon": epsilon, "of_all": self.of_all}
-        return [QuestionResult(question=one, estimate=own, **about) for one, own in found.by_question()]
+        return self.by_question()
+
+    def by_question(self) -> list[QuestionResult]:
+        """Return the answers by question, whatever was asked."""
+        return by_question(self.estimate, self._epsilon_of_report, of_all=self.of_all)
+
+    @property
+    def _epsilon_of_report(self) -> float | None:
+        return float(self.mechanism.epsilon) if self.single else None
 
     def _quantiles(self, question: QuestionResult) -> dict[str, Quantile]:
         """Return the quantiles that were asked of the one attribute of a question, the first that is about it."""

@@ -20,7 +20,7 @@ from stratagem.io.table import Table
 from stratagem.math.number import number_text, spread
 from stratagem.mechanism.usable import Usability, estimate_usability
 from stratagem.workloads import Attribute
-from stratagem.workloads.explicit import counting
+from stratagem.workloads.explicit import Explicit, counting, counts_users
 from stratagem.workloads.question import SurveyQuestion
 
 ORDERED = ("prefix", "all-range")
@@ -43,8 +43,18 @@ class QuestionResult:
 
     @cached_property
     def verdict(self) -> Usability:
-        """Whether the answers can be used."""
-        return estimate_usability(self.estimate, self.epsilon, self.question.workload)
+        """Whether the answers can be used; where numbers are added up, these sums."""
+        found, asked = self.estimate, self.question.workload
+        if not self.people:
+            rows = asked.matrix()
+            sums = np.flatnonzero(~counting(rows))
+            found, asked = found.some(sums), Explicit(rows[sums], asked.domain)
+        return estimate_usability(found, self.epsilon, asked)
+
+    @cached_property
+    def people(self) -> bool:
+        """Whether the answers are numbers of people."""
+        return counts_users(self.question.workload)
 
     def answers(self, many: int = LISTED) -> QuestionAnswers:
         """Return the answers, of more than so many some that are evenly spread."""
@@ -59,42 +69,52 @@ class QuestionResult:
         return tuple(self.estimate.naming.attributes[place] for place in self.question.attributes)
 
     @property
-    def _gaps(self) -> bool:
+    def gaps(self) -> bool:
         """Whether shares are of those who answered, as some may not have."""
-        return not self.of_all and any(one.values.outside for one in self.attributes)
+        return not self.of_all and self._some_without
+
+    @property
+    def _some_without(self) -> bool:
+        """Whether there are values for other answers or none."""
+        return any(one.values.outside for one in self.attributes)
 
     def shares(self, many: int = LISTED) -> list[Share]:
         """Return the shares, or averages of numbers, of those who answered, of all where nobody is left out."""
         sizes = (own.workload.queries * own.workload.domain_size for own, _ in self.estimate.by_table())
-        if self._gaps and max(sizes) > WRITTEN_OUT:
+        if self.gaps and max(sizes) > WRITTEN_OUT:
             return []
-        return shares(self.estimate, self._some(many), of_all=not self._gaps)
+        return shares(self.estimate, self._some(many), of_all=not self.gaps)
 
     @cached_property
-    def _averages(self) -> dict[int, Share]:
+    def averages(self) -> dict[int, Share]:
         """The averages of numbers by query; none where several attributes are asked about together."""
-        if self.answers(1).people or len(self.attributes) > 1:
+        if self.people or len(self.attributes) > 1:
             return {}
         sums = ~counting(self.question.workload.matrix())
         return {one.query: one for one in self.shares() if sums[one.query]}
 
     @cached_property
-    def _mean(self) -> int | None:
-        """The query that adds up the values of the attribute."""
-        if not self._averages:
+    def mean(self) -> Share | None:
+        """The mean of the attribute's numbers, where its queries add these up; None where that is not known."""
+        if not self.averages:
             return None
         rows, values = self.question.workload.matrix(), _numbers(self.attributes[0])
-        return next((query for query in self._averages if np.array_equal(rows[query], values)), None)
+        sums = (one for query, one in self.averages.items() if np.array_equal(rows[query], values))
+        return next(sums, None)
+
+    @cached_property
+    def median(self) -> Quantile | None:
+        """The median of an attribute whose order is asked about; None for others, or where no report tells it."""
+        if self.question.kind not in ORDERED:
+            return None
+        with suppress(UnsupportedWorkloadError):  # short ranges alone need not tell it
+            return self.whole.quantile(0.5, self.attributes[0].name, of_all=self.of_all)
+        return None
 
     def facts(self) -> dict[str, str]:
-        """Return the mean of numbers and the median of what has an order, in words by what they are called."""
-        found = {}
-        if self._mean is not None:
-            found["mean"] = self._mean_words(self._averages[self._mean])
-        if self.question.kind in ORDERED:
-            with suppress(UnsupportedWorkloadError):  # short ranges alone need not tell it
-                found["median"] = str(self.whole.quantile(0.5, self.attributes[0].name, of_all=self.of_all))
-        return found
+        """Return the mean and the median, where they are known, in words by what they are called."""
+        mean = {} if self.mean is None else {"mean": self._mean_words(self.mean)}
+        return mean | ({} if self.median is None else {"median": str(self.median)})
 
     def _mean_words(self, mean: Share) -> str:
         """Return the mean in its unit with its interval, in words."""
@@ -110,17 +130,38 @@ class QuestionResult:
         if every is None:
             return []
         tables = {f"of all {found.users:,} people": every}
-        if self._gaps:
+        if self.gaps:
             for who, same in by_people(self.shares()).items():
                 tables |= (
                     {who: table} if (table := found.cross({one.query: one.share for one in same})) else {}
                 )
         return [replace(table, caption=f"Per cent {who}, {table.caption}") for who, table in tables.items()]
 
+    def records(self) -> list[dict[str, Any]]:
+        """Return a record a query with its labels and interval; of sums of numbers also the average and its interval.
+
+        Raises:
+            ValueError: for more than 2^21 answers.
+        """
+        found = QuestionAnswers.of(self.question, self.estimate)
+        if self.people or not self.averages:
+            return found.records()
+        names, none = ("average", "average_low", "average_high"), ("", "", "")
+        means = {query: (one.share, one.low, one.high) for query, one in self.averages.items()}
+        return [
+            record | dict(zip(names, means.get(query, none), strict=True))
+            for query, record in enumerate(found.records())
+        ]
+
     def record(self) -> dict[str, Any]:
         """Return the question with its answers and what is said of them as named values."""
-        told = {"shares": [one.data() for one in self.shares()]} if self._gaps else {}
-        return self.answers().data() | self.facts() | told | self.verdict.data()
+        known = {"mean": self.mean, "median": self.median}
+        told = {name: value.data() for name, value in known.items() if value is not None}
+        if self.gaps:
+            places = self.question.places
+            shares = [one._replace(query=int(places[one.query])) for one in self.shares()]
+            told["shares"] = [one.data() for one in shares]
+        return self.answers().data() | told | self.verdict.data()
 
     def sentences(self, many: int, quantiles: Mapping[str, Quantile]) -> Iterator[str | Table]:
         """Yield the title, how far the answers are off, quantiles, and so many answers as a table or a list."""
@@ -128,7 +169,7 @@ class QuestionResult:
         yield found.title
         if not self.verdict.usable:
             yield str(self.verdict)
-        elif found.people:
+        elif self.people:
             yield typical_error(self.verdict, found.users)
         asked = {f"quantile {share}": str(value) for share, value in quantiles.items()}
         for name, words in (self.facts() | asked).items():
@@ -137,14 +178,21 @@ class QuestionResult:
             for table in tables:
                 yield from ("", f"{table.caption}:", "", table)
             return
-        if not self._averages:
+        if not self.averages:
             rows = [(found.labels(one), one) for one in found.answers]
-            yield from ("", listed(self.estimate, found.headings, rows, counts=found.people))
+            yield from ("", listed(self.estimate, found.headings, rows, counts=self.people))
             if len(rows) < every:
                 yield from ("", f"{len(rows)} of {every:,} answers shown")
-        told = [one for one in self.shares(many) if found.people or one.query in self._averages]
-        if self._gaps or not found.people:
-            yield from share_tables([one for one in told if one.query != self._mean], counts=found.people)
+        told = [one for one in self.shares(many) if self.people or one.query in self.averages]
+        if self.gaps or not self.people:
+            others = [one for one in told if one != self.mean]
+            yield from share_tables(others, counts=self.people, gaps=self._some_without)
+
+
+def by_question(found: Estimate, epsilon: float | None, *, of_all: bool = False) -> list[QuestionResult]:
+    """Return the questions of an estimate with what is said of them; `epsilon` is that of the only report, or None."""
+    about = {"whole": found, "epsilon": epsilon, "of_all": of_all}
+    return [QuestionResult(question=one, estimate=own, **about) for one, own in found.by_question()]
 
 
 def _numbers(attribute: Attribute) -> np.ndarray:
@@ -177,10 +225,13 @@ def listed(
     return Table((*headings, "answer", *(["share"] if counts else []), *ends), shown, words=len(headings))
 
 
-def share_tables(found: Sequence[Share], *, counts: bool) -> Iterator[str | Table]:
-    """Yield shares, or averages where queries count nobody, those of the same people in one table."""
+def share_tables(found: Sequence[Share], *, counts: bool, gaps: bool = True) -> Iterator[str | Table]:
+    """Yield shares, or averages where queries count nobody, those of the same people in one table.
+
+    `gaps` says whether some people may have no value.
+    """
     for who, same in by_people(found).items():
-        zeros = "" if counts or same[0].answered else ", where no answer and other count 0"
+        zeros = "" if counts or same[0].answered or not gaps else ", where no answer and other count 0"
         yield from ("", f"{'shares' if counts else 'averages'} {who}{zeros}:", "")
         rows = [
             (one.label, *(f"{100 * end:.1f} %" if counts else number_text(end) for end in one[2:5]))

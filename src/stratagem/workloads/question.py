@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import groupby, islice
 
 import numpy as np
 
 from stratagem.domain.domain import Domain
 from stratagem.workloads.combined import Stack
 from stratagem.workloads.explicit import counting, counts_users
-from stratagem.workloads.table import asks, by_attributes, on_table
+from stratagem.workloads.table import asks, on_table
 from stratagem.workloads.workload import Margin, Workload
 
 MOST = 1000
@@ -34,13 +34,22 @@ class SurveyQuestion:
     """Whether the queries are weighted in the survey."""
 
     @staticmethod
-    def of(margin: Margin, numbers: np.ndarray) -> SurveyQuestion:
-        """Return the question that a margin of a part asks, whose queries have these numbers (p',) in the survey."""
-        parts = margin.workload.split() or (margin.workload,)
-        plain = [one.unweighted for one in parts]
+    def of(margins: Sequence[Margin], numbers: np.ndarray) -> SurveyQuestion:
+        """Return the question that margins of a part ask, whose queries have these numbers (p',) in the survey."""
+        plain = [one.workload.unweighted for one in margins]
         own = plain[0][1] if len(plain) == 1 else Stack(tuple(one for _, one in plain))
-        weighted = any(weight != 1 for weight, _ in plain)
-        return SurveyQuestion(margin.attributes, kind_of(own), own, numbers[margin.places], weighted)
+        return SurveyQuestion(
+            margins[0].attributes,
+            kind_of(own),
+            own,
+            np.concatenate([numbers[one.places] for one in margins]),
+            any(weight != 1 for weight, _ in plain),
+        )
+
+    @property
+    def about(self) -> tuple[int, ...]:
+        """Places of the attributes that it depends on: none where it counts everybody."""
+        return self.attributes if asks(self.workload) else ()
 
     def over(self, domain: Domain) -> Workload:
         """Return its queries over the domain of the survey, all other attributes summed out."""
@@ -63,11 +72,12 @@ def are_few(workload: Workload) -> bool:
 
 
 def _questions(workload: Workload) -> Iterator[SurveyQuestion]:
+    """Yield the questions; a sum of numbers and the people who have one, where some gave no answer, are one."""
     first = 0
     for part in _parts(workload):
         numbers = np.arange(first, first := first + part.queries)
-        for margin in by_attributes(part):
-            yield SurveyQuestion.of(margin, numbers)
+        for _, margins in groupby(part.margins(), lambda one: (one.attributes, asks(one.workload))):
+            yield SurveyQuestion.of(list(margins), numbers)
 
 
 def _parts(workload: Workload) -> Iterator[Workload]:
