@@ -34,15 +34,17 @@ class SurveyQuestion:
     """Whether the queries are weighted in the survey."""
 
     @staticmethod
-    def of(margins: Sequence[Margin], numbers: np.ndarray) -> SurveyQuestion:
-        """Return the question that margins of a part ask, whose queries have these numbers (p',) in the survey."""
+    def of(margins: Sequence[Margin], part: Workload, first: int) -> SurveyQuestion:
+        """Return the question that margins of a part ask, whose queries have the numbers from `first` on."""
+        numbers = np.concatenate([np.r_[one.places] for one in margins])  # slices and arrays
+        signed = any(one.signed for one in part.describe(int(numbers[-1])).parts)
         plain = [one.workload.unweighted for one in margins]
         own = plain[0][1] if len(plain) == 1 else Stack(tuple(one for _, one in plain))
         return SurveyQuestion(
             margins[0].attributes,
-            kind_of(own),
+            "parity" if signed else kind_of(own),
             own,
-            np.concatenate([numbers[one.places] for one in margins]),
+            first + numbers,
             any(weight != 1 for weight, _ in plain),
         )
 
@@ -75,9 +77,9 @@ def _questions(workload: Workload) -> Iterator[SurveyQuestion]:
     """Yield the questions; a sum of numbers and the people who have one, where some gave no answer, are one."""
     first = 0
     for part in _parts(workload):
-        numbers = np.arange(first, first := first + part.queries)
         for _, margins in groupby(part.margins(), lambda one: (one.attributes, asks(one.workload))):
-            yield SurveyQuestion.of(list(margins), numbers)
+            yield SurveyQuestion.of(list(margins), part, first)
+        first += part.queries
 
 
 def _parts(workload: Workload) -> Iterator[Workload]:
@@ -110,8 +112,6 @@ def _kind(workload: Workload) -> str:
         return "prefix"
     if workload.unpadded.range_lengths is not None:
         return "all-range"
-    if any(part.signed for part in workload.describe(workload.queries - 1).parts):
-        return "parity"
     if not workload.by_rows or counts_users(workload):
         return "queries"
     return "mean" if np.count_nonzero(~counting(workload.matrix())) == 1 else "moments"
