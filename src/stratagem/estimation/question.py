@@ -190,7 +190,8 @@ def crossed(attributes: Sequence[Attribute], cells: Mapping[tuple[int, ...], flo
     if len(attributes) != 2 or not cells:
         return None
     turned = {(column, row): share for (row, column), share in cells.items()}
-    both = _laid_out(*attributes, cells), _laid_out(*reversed(attributes), turned)
+    first, second = attributes
+    both = _laid_out(first, second, cells), _laid_out(second, first, turned)
     return next((one for one in both if len(one.rows) <= ROWS and one.fits()), None)
 
 
