@@ -46,6 +46,31 @@ class EarlierOptions:
         ),
     ] = False
 
+    def check(self, rounds: int) -> tuple[Path, Path] | None:
+        """Return the first round, if there is one; refuse what does not go with it."""
+        if self.pooled and self.first is None:
+            raise ValueError("--pooled was given without a first round: name it with --first FIRST COUNTS")
+        if self.first is not None and rounds != 1:
+            raise ValueError(
+                "--rounds was given with --first, whose people report once: leave one of the two out"
+            )
+        return self.first
+
+    def combined(
+        self, mechanism: Mechanism, counts: str, tally: Tally, asked: Workload | None, how: MethodOptions
+    ) -> Estimate:
+        """Return the answers from both rounds; `counts` names those of the second."""
+        from stratagem.mechanism.mechanism import load_mechanism
+        from stratagem.study.two_rounds import combine
+
+        assert self.first is not None
+        file, before = self.first
+        if counts == str(before) == "-":
+            raise ValueError("both counts are to come from the input: name a file for one of them")
+        first = load_mechanism(file)
+        rounds = first, read_counts(first, str(before)).counts, mechanism, tally.counts
+        return combine(*rounds, asked, pooled=self.pooled, **asdict(how))
+
 
 @options
 class OtherOptions:
@@ -238,23 +263,10 @@ def estimate(
     tally = read_counts(mechanism, counts)
     asked = others.read(mechanism)
     files = wanted.files(asked or mechanism.workload, force=force)
-    if earlier.pooled and earlier.first is None:
-        raise ValueError("--pooled was given without a first round: name it with --first FIRST COUNTS")
-    if earlier.first is None:
+    if earlier.check(wanted.rounds) is None:
         found = mechanism.estimate(tally.counts, asked, rounds=wanted.rounds, **asdict(how))
-    elif wanted.rounds != 1:
-        raise ValueError(
-            "--rounds was given with --first, whose people report once: leave one of the two out"
-        )
     else:
-        from stratagem.study.two_rounds import combine
-
-        if counts == str(earlier.first[1]) == "-":
-            raise ValueError("both counts are to come from the input: name a file for one of them")
-        before = load_mechanism(earlier.first[0])
-        first = read_counts(before, str(earlier.first[1]))
-        rounds = before, first.counts, mechanism, tally.counts
-        found = combine(*rounds, asked, pooled=earlier.pooled, **asdict(how))
+        found = earlier.combined(mechanism, counts, tally, asked, how)
     single = wanted.rounds == 1 and earlier.first is None
     told = wanted.told(found, mechanism, others.workload or mechanism.name, single=single)
     wanted.write(told, files)

@@ -13,9 +13,10 @@ import numpy as np
 from stratagem.estimation.answer import Answer
 from stratagem.estimation.estimate import LISTED, Estimate
 from stratagem.estimation.quantile import Quantile
-from stratagem.estimation.question import QuestionAnswers
+from stratagem.estimation.question import ROWS, QuestionAnswers
 from stratagem.estimation.share import WRITTEN_OUT, Share, shares
 from stratagem.estimators.accuracy import UnsupportedWorkloadError
+from stratagem.io.screen import WIDTH
 from stratagem.io.table import Table
 from stratagem.math.number import number_text, spread
 from stratagem.mechanism.usable import Usability, estimate_usability
@@ -125,6 +126,8 @@ class QuestionResult:
 
     def crossed(self) -> list[Table]:
         """Return the table of two attributes, where it fits a screen: of all people, and of those who answered."""
+        if len(self.attributes) != 2 or self.question.workload.queries > ROWS * WIDTH:
+            return []
         found = self.answers()
         every = found.crossed()
         if every is None:
@@ -132,9 +135,8 @@ class QuestionResult:
         tables = {f"of all {found.users:,} people": every}
         if self.gaps:
             for who, same in by_people(self.shares()).items():
-                tables |= (
-                    {who: table} if (table := found.cross({one.query: one.share for one in same})) else {}
-                )
+                table = found.cross({one.query: one.share for one in same})
+                tables |= {} if table is None else {who: table}
         return [replace(table, caption=f"Per cent {who}, {table.caption}") for who, table in tables.items()]
 
     def records(self) -> list[dict[str, Any]]:
