@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,8 +19,8 @@ from stratagem.io.numeral import parse_number
 
 if TYPE_CHECKING:
     from stratagem.collection.tally import Tally
-    from stratagem.estimation.answer import Quantile
     from stratagem.estimation.estimate import Estimate
+    from stratagem.estimation.quantile import Quantile
     from stratagem.estimation.synthetic import SyntheticPeople
     from stratagem.mechanism.mechanism import Mechanism
     from stratagem.report.estimated import Estimated
@@ -43,6 +45,31 @@ class EarlierOptions:
             "--pooled", help="With --first: answer from both rounds, biased where the first chose the bins."
         ),
     ] = False
+
+    def check(self, rounds: int) -> tuple[Path, Path] | None:
+        """Return the first round, if there is one; refuse what does not go with it."""
+        if self.pooled and self.first is None:
+            raise ValueError("--pooled was given without a first round: name it with --first FIRST COUNTS")
+        if self.first is not None and rounds != 1:
+            raise ValueError(
+                "--rounds was given with --first, whose people report once: leave one of the two out"
+            )
+        return self.first
+
+    def combined(
+        self, mechanism: Mechanism, counts: str, tally: Tally, asked: Workload | None, how: MethodOptions
+    ) -> Estimate:
+        """Return the answers from both rounds; `counts` names those of the second."""
+        from stratagem.mechanism.mechanism import load_mechanism
+        from stratagem.study.two_rounds import combine
+
+        assert self.first is not None
+        file, before = self.first
+        if counts == str(before) == "-":
+            raise ValueError("both counts are to come from the input: name a file for one of them")
+        first = load_mechanism(file)
+        rounds = first, read_counts(first, str(before)).counts, mechanism, tally.counts
+        return combine(*rounds, asked, pooled=self.pooled, **asdict(how))
 
 
 @options
@@ -106,8 +133,14 @@ class AnswerOptions:
     ] = None
     queries: Annotated[int, Option(min=1, help="Answers to show, evenly spread.")] = 10
     out: Annotated[
-        Path | None,
-        Option("-o", "--out", help="Write all answers, 2^21 at most, to a .csv, .parquet or .json file."),
+        str | None,
+        Option(
+            "-o",
+            "--out",
+            metavar="PATH",
+            help="Write all answers, 2^21 at most, to a .csv, .parquet or .json file; or into a folder, DIR/, one .csv "
+            "a question.",
+        ),
     ] = None
     plot: PLOT = None
     summary: Annotated[
@@ -124,7 +157,12 @@ class AnswerOptions:
         from stratagem.estimation.answer import SUFFIXES
 
         check_plot(self.plot, force=force)
-        check_free(self.out, SUFFIXES, force=force)
+        if self.folder is None:
+            check_free(self.file, SUFFIXES, force=force)
+        elif self.top is not None:
+            raise ValueError(
+                f"{self.out} is a folder, which holds all answers to every question, but --top was given: leave one out"
+            )
         check_free(self.synthetic, people.SUFFIXES, force=force)
         if self.synthetic is not None:
             people.check_mbi()
@@ -134,12 +172,43 @@ class AnswerOptions:
             check_page(self.summary)
             check_free(self.summary, force=force)
 
+    @property
+    def folder(self) -> Path | None:
+        """The folder for one file a question; None where one file or none is asked for."""
+        out = self.out
+        return None if out is None or not (out.endswith(("/", os.sep)) or Path(out).is_dir()) else Path(out)
+
+    @property
+    def file(self) -> Path | None:
+        """The one file for all answers; None where a folder or none is asked for."""
+        return None if self.out is None or self.folder is not None else Path(self.out)
+
+    @property
+    def _attributes(self) -> list[str]:
+        """The attributes whose table is asked for."""
+        return [name.strip() for name in (self.marginal or "").split(",")]
+
+    def files(self, workload: Workload, *, force: bool) -> list[Path]:
+        """Return the files into which answers are written; refuse those of a folder that exist, before the work."""
+        from stratagem.io.target import check_folder
+        from stratagem.report.answer_files import answer_files
+        from stratagem.workloads import along, histogram
+
+        if self.folder is None:
+            return [self.file] if self.file is not None else []
+        folder = check_folder(self.folder)
+        asked = workload if self.marginal is None else along(workload.domain, self._attributes, histogram)
+        paths = answer_files(folder, asked)
+        for path in paths if folder.exists() else ():
+            check_free(path, (".csv",), force=force)
+        return paths
+
     def told(self, found: Estimate, mechanism: Mechanism, name: str, *, single: bool) -> Estimated:
         """Return what is said of an estimate."""
         from stratagem.report.estimated import Estimated
 
         if self.marginal is not None:
-            found = found.marginal(*(name.strip() for name in self.marginal.split(",")))
+            found = found.marginal(*self._attributes)
         quantiles = {text: _quantile(found, text, of_all=self.of_all) for text in self.quantile or []}
         chosen = None
         if self.top:
@@ -156,12 +225,16 @@ class AnswerOptions:
             quantiles=quantiles,
         )
 
-    def write(self, told: Estimated) -> None:
+    def write(self, told: Estimated, files: Sequence[Path]) -> None:
         """Write the picture, the answers and the page that are asked for."""
         if self.plot is not None:
             told.estimate.plot(self.plot)
-        if self.out is not None:
-            told.estimate.save(self.out, told.chosen, overwrite=True)
+        if self.file is not None:
+            told.estimate.save(self.file, told.chosen, overwrite=True)
+        if self.folder is not None:
+            from stratagem.report.answer_files import write_answers
+
+            write_answers(files, told.by_question())
         if self.summary is not None:
             from stratagem.report.results import write_results
 
@@ -189,31 +262,22 @@ def estimate(
     mechanism = load_mechanism(file)
     tally = read_counts(mechanism, counts)
     asked = others.read(mechanism)
-    if earlier.pooled and earlier.first is None:
-        raise ValueError("--pooled was given without a first round: name it with --first FIRST COUNTS")
-    if earlier.first is None:
+    files = wanted.files(asked or mechanism.workload, force=force)
+    if earlier.check(wanted.rounds) is None:
         found = mechanism.estimate(tally.counts, asked, rounds=wanted.rounds, **asdict(how))
-    elif wanted.rounds != 1:
-        raise ValueError(
-            "--rounds was given with --first, whose people report once: leave one of the two out"
-        )
     else:
-        from stratagem.study.two_rounds import combine
-
-        if counts == str(earlier.first[1]) == "-":
-            raise ValueError("both counts are to come from the input: name a file for one of them")
-        before = load_mechanism(earlier.first[0])
-        first = read_counts(before, str(earlier.first[1]))
-        rounds = before, first.counts, mechanism, tally.counts
-        found = combine(*rounds, asked, pooled=earlier.pooled, **asdict(how))
+        found = earlier.combined(mechanism, counts, tally, asked, how)
     single = wanted.rounds == 1 and earlier.first is None
     told = wanted.told(found, mechanism, others.workload or mechanism.name, single=single)
-    wanted.write(told)
+    wanted.write(told, files)
     if wanted.synthetic is not None:
         told = replace(told, people=_synthetic(told.estimate, others.queries.order, wanted.synthetic))
     write_result(told, json=json)
     if not json:
-        write_files(drawn=wanted.plot, written=wanted.out, saved=wanted.synthetic, shown=wanted.summary)
+        write_files(drawn=wanted.plot)
+        for path in files:
+            write_files(written=path)
+        write_files(saved=wanted.synthetic, shown=wanted.summary)
 
 
 def _synthetic(found: Estimate, order: int | None, path: Path) -> SyntheticPeople:

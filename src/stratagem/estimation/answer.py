@@ -1,22 +1,20 @@
-"""One answer of an estimate, a quantile, and people who gave no answer: intervals and labels of the data, and files."""
+"""One answer of an estimate, and people who gave no answer: intervals and labels of the data, and files."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from stratagem.io.npz import write_parquet
 from stratagem.io.table import write_csv, write_json
 from stratagem.io.target import check_target, written_atomically
-from stratagem.math.number import entries
-from stratagem.workloads import Attribute, Bin, Labels, Workload
+from stratagem.workloads import Attribute, Labels, Workload
 from stratagem.workloads.naming import Naming
-from stratagem.workloads.workload import MATRIX_LIMIT
 
 LEAST_CONFIDENCE, LEAST_DOUBT = 1e-6, 1e-12
 """Least distances of a confidence level from 0 and from 1: beyond, quantiles of float64 are 0 or infinite."""
@@ -48,27 +46,6 @@ def standard_errors_each_side(confidence: float, queries: int = 1) -> float:
     return -float(ndtri(missed / 2))
 
 
-def quantile_index(prefixes: np.ndarray, wanted: float) -> int:
-    """Return how many prefixes (n,) are below `wanted`, at most n - 1.
-
-    For prefixes that rise it is the smallest j with prefixes_j >= wanted; noise that makes them cross `wanted`
-    several times moves it to neither side.
-    """
-    return min(int(np.count_nonzero(prefixes < wanted)), len(prefixes) - 1)
-
-
-def quantile_range(low: np.ndarray, high: np.ndarray, wanted: float) -> tuple[int, int]:
-    """Return the first and last value (indices) that can be the smallest j with F_j >= wanted.
-
-    low, high (n,) are intervals of the prefix counts F. Value j is possible if high_j >= wanted and
-    low_(j-1) < wanted; the truth is not only if one of these two intervals misses on one side, so intervals of
-    confidence 1 - a give a range of confidence at least 1 - a (test inversion, Woodruff 1952).
-    """
-    high = np.append(high[:-1], np.inf)  # nobody is above the last value
-    possible = np.flatnonzero((high >= wanted) & (np.append(-np.inf, low[:-1]) < wanted))
-    return int(possible[0]), int(possible[-1])
-
-
 class Answer(NamedTuple):
     """The answer to one query, with its label, standard error and interval."""
 
@@ -80,6 +57,53 @@ class Answer(NamedTuple):
     standard_error: float
     low: float
     high: float
+
+
+class Answering(Protocol):
+    """An estimate, as far as quantiles and the answers to one question need it."""
+
+    @property
+    def workload(self) -> Workload:
+        """The queries."""
+        ...
+
+    @cached_property
+    def naming(self) -> Naming:
+        """The names of the queries."""
+        ...
+
+    @property
+    def users(self) -> int:
+        """Number of reports, one a user."""
+        ...
+
+    @property
+    def confidence(self) -> float:
+        """Confidence of the intervals."""
+        ...
+
+    @cached_property
+    def answers(self) -> np.ndarray:
+        """Answers (p,) in users."""
+        ...
+
+    @property
+    def low(self) -> np.ndarray:
+        """Lower ends of the intervals (p,)."""
+        ...
+
+    @property
+    def high(self) -> np.ndarray:
+        """Upper ends of the intervals (p,)."""
+        ...
+
+    def ask(self, workload: Workload) -> Answering:
+        """Return the answers to other queries from the same reports."""
+        ...
+
+    def table(self, queries: Sequence[int] | None = None, /) -> list[Answer]:
+        """Return the answers of some queries, by default of all, each with its label and its interval."""
+        ...
 
 
 ANSWERED, VALUED = "who answered", "who gave another answer than 'other'"
@@ -113,75 +137,6 @@ def counted_words(answered: Answer) -> str:
     left_out = (words for words in (VALUED, NEITHER) if answered.label.endswith(words.removeprefix("who ")))
     who = next(left_out, ANSWERED)
     return f"{answered.answer:,.0f} ± {answered.standard_error:,.0f} (standard error) {who}"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Quantile:
-    """The value of an attribute at or below which a share of those who answered lies, and how far off it may be.
-
-    >>> from stratagem.domain.bins import Bins
-    >>> age = Attribute("age", Bins(("0", "18", "65", "130")), unit="years")
-    >>> median = Quantile(attribute=age, share=0.5, bin=1, low_bin=1, high_bin=2, confidence=0.95)
-    >>> median.value, median.low, median.high
-    (Bin(start=18.0, stop=65.0), 18.0, 130.0)
-    >>> print(median)
-    18 to below 65 years; 95 % sure: from 18 to below 130 years
-    """
-
-    attribute: Attribute
-    share: float
-    bin: int
-    """Place of the value in the domain, 0..size-1."""
-    low_bin: int
-    """Place of the first value that can be the quantile, at the confidence of the estimate."""
-    high_bin: int
-    """Place of the last value that can be the quantile."""
-    confidence: float
-    answered: Answer | None = None
-    """How many people answered, where the quantile is among these and others did not; else None."""
-
-    @property
-    def value(self) -> str | int | Bin:
-        """The quantile: a label, a whole number or the edges of a bin."""
-        return self.attribute.value(self.bin)
-
-    @property
-    def low(self) -> str | float:
-        """The least value that can be the quantile: a label, a whole number or an edge."""
-        first = self.attribute.value(self.low_bin)
-        return first.start if isinstance(first, Bin) else first
-
-    @property
-    def high(self) -> str | float:
-        """The largest value that can be the quantile; where this is an edge, the quantile lies below it."""
-        last = self.attribute.value(self.high_bin)
-        return last.stop if isinstance(last, Bin) else last
-
-    def data(self) -> dict[str, Any]:
-        """Return the quantile as JSON values: `label`, its bounds, the interval `low` to `high`, and the bins."""
-        return self.attribute.bounds(self.bin, self.bin) | {
-            "label": self.attribute.values_text(self.bin, self.bin),
-            "low": self.low,
-            "high": self.high,
-            "bin": self.bin,
-            "low_bin": self.low_bin,
-            "high_bin": self.high_bin,
-            "answered": None if self.answered is None else self.answered._asdict(),
-        }
-
-    def __str__(self) -> str:
-        """Return the value, and the range of values that can be the quantile, if anybody is sure to have answered."""
-        if self.answered is not None and self.answered.low <= 0:
-            return (
-                f"too few people to state it: {counted_words(self.answered)}, and it may be that nobody did"
-            )
-        low, high = self.low_bin, self.high_bin
-        span = self.attribute.values_text(low, high)
-        return (
-            f"{self.attribute.values_text(self.bin, self.bin)}; {100 * self.confidence:.10g} % sure: "
-            f"{'' if low == high and not isinstance(self.value, Bin) else 'from '}{span}"
-            f"{'' if self.answered is None else f'; {answered_words(self.answered)}'}"
-        )
 
 
 Details = Mapping[str, Any]
@@ -276,18 +231,3 @@ def check_arranged(attributes: Sequence[Attribute], asked: Workload, made_for: W
             "that none is above another and there is no quantile or prefix: ask for histogram, or state the labels "
             "from first to last where the mechanism is made"
         )
-
-
-def below(attribute: Attribute, share: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the places (k,) of all values in the order, and for each the query (k, size) that decides a quantile.
-
-    It counts those at or below the value, less the share of all who have one: the smallest value where it is not
-    negative is the quantile among these.
-
-    Raises:
-        ValueError: for more than 2^27 entries.
-    """
-    known = inside(attribute, ordered=True)
-    places = np.flatnonzero(known)
-    entries(len(places) * attribute.size, MATRIX_LIMIT, "the quantile", "ask for a share of all people")
-    return places, np.tri(attribute.size)[places] * known - share * known

@@ -6,41 +6,37 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from stratagem.estimation.answer import (
     Answer,
-    Quantile,
-    at_most_all,
-    below,
     check_arranged,
-    inside,
-    quantile_index,
-    quantile_range,
     save,
     standard_errors_each_side,
-    who,
 )
 from stratagem.estimation.impossibility import Impossible, cells, extremes, impossible, limits
 from stratagem.estimation.interval import Interval, about_population, around
 from stratagem.estimation.postprocessing import METHODS, Method, answered_by
+from stratagem.estimation.quantile import Quantile, quantile
+from stratagem.estimation.question import QuestionAnswers, SurveyAnswers
 from stratagem.estimation.working_set import EVERY
-from stratagem.estimators.estimator import ROUNDING, About, Evidence
+from stratagem.estimators.estimator import About, Evidence
 from stratagem.io.screen import ROWS, brief, show
 from stratagem.io.table import Table
-from stratagem.math.number import entries, integer, real, spread
+from stratagem.math.number import entries, integer, spread
 from stratagem.math.on_demand import WHOLE, written_or_asked
-from stratagem.workloads import Attribute, Domain, Workload, along, histogram, prefix
-from stratagem.workloads.explicit import Explicit
+from stratagem.workloads import Attribute, Workload, along, histogram
 from stratagem.workloads.given import WorkloadLike, workload_of
 from stratagem.workloads.naming import Naming
+from stratagem.workloads.question import SurveyQuestion, questions
 from stratagem.workloads.selection import SomeQueries
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from pandas import DataFrame
 
 LOOKED_AT = 4096
 """Answers that are looked at for impossible ones where there are more than 2^24."""
@@ -127,6 +123,25 @@ class Estimate:
         chosen = SomeQueries(self.workload, np.array(queries, dtype=np.int64))
         among = self.among or self.workload.queries
         return replace(self, workload=chosen, base=self.base or self.workload, among=among)
+
+    def by_question(self) -> list[tuple[SurveyQuestion, Estimate]]:
+        """Return the questions of the workload, each with the estimate of its queries without their weights."""
+        return [(one, self._unweighted(one)) for one in questions(self.workload)]
+
+    def _unweighted(self, question: SurveyQuestion) -> Estimate:
+        if not question.weighted:
+            whole = len(question.places) == self.workload.queries
+            return self if whole else self.some(question.places)
+        asked = self.ask(question.over(self.workload.domain))
+        return replace(asked, among=self.among or self.workload.queries)
+
+    def frame(self) -> DataFrame:
+        """Return all answers as a tidy pandas data frame, a row a query: question, kind, label, answer and interval.
+
+        Raises:
+            ValueError: as `table`, or without pandas.
+        """
+        return SurveyAnswers([QuestionAnswers.of(*one) for one in self.by_question()]).to_frame()
 
     def _each(self, numbers: Callable[[Estimate], np.ndarray], what: str) -> np.ndarray:
         """Return one number for every query (p,), on demand where they are many, from a function of an estimate."""
@@ -234,12 +249,23 @@ class Estimate:
             lines.append(f"{one.label[:60]:<20} {one.answer:>14,.1f} ± {one.standard_error:,.1f}")
         return "\n".join(lines)
 
-    def table(self, queries: Iterable[int] | None = None) -> list[Answer]:
+    @overload
+    def table(self, queries: Iterable[int] | None = None, /) -> list[Answer]: ...
+    @overload
+    def table(self, queries: str, /, *others: str) -> QuestionAnswers: ...
+    def table(
+        self, queries: Iterable[int] | str | None = None, /, *others: str
+    ) -> list[Answer] | QuestionAnswers:
         """Return the answers of some queries, by default of all, each with its label and its interval.
 
+        Names of attributes, `table("region", "income")`, ask for the table of these (see `marginal`), in their order.
+
         Raises:
-            ValueError: for a number that is no query's, or more than 2^21 answers.
+            ValueError: for a number that is no query's, or more than 2^21 answers; as `marginal`.
         """
+        if isinstance(queries, str):
+            ((question, found),) = self.marginal(queries, *others).by_question()
+            return QuestionAnswers.of(question, found).ordered((queries, *others))
         p = self.workload.queries
         entries(p if queries is None else 0, LISTED, "the table of all answers", "name some queries")
         chosen = range(p) if queries is None else [int(query) for query in queries]
@@ -315,36 +341,7 @@ class Estimate:
             ValueError: for a share outside (0, 1), an unknown attribute, or none named among several.
             UnsupportedWorkloadError: if the strategy does not determine the attribute's prefixes.
         """
-        if not 0 < real(share) < 1:
-            raise ValueError(f"the quantile {share!r} was asked for, but must lie between 0 and 1: give 0.5")
-        domain = self.workload.domain
-        name, *others = domain.names if attribute is None else (attribute,)
-        if others:
-            raise ValueError(
-                f"a quantile was asked for without an attribute, but the domain has {1 + len(others)}: "
-                f"name one of {', '.join(domain.names)}"
-            )
-        found, wanted = self.ask(along(domain, [name], prefix)), share * self.users
-        described, answered = self.naming.attributes[domain.names.index(name)], None
-        places, known = np.arange(described.size), inside(described, ordered=True)
-        if described.values.no_answer and of_all:  # whatever is in no order is beyond all that is
-            places = np.append(np.flatnonzero(known), described.size - 1)
-            found = found.ask(self._along(name, np.tri(described.size)[places]))
-        elif described.values.outside and not of_all:
-            places, rows = below(described, share)
-            found, wanted = found.ask(self._along(name, rows)), 0.0
-            names = (f"{name} {who([described], ordered=True).removeprefix('who ')}",)
-            answered = at_most_all(self.ask(self._along(name, known[None], names)).table()[0], self.users)
-        low, high = quantile_range(found.low, found.high, wanted := wanted - share * self.users * ROUNDING)
-        return Quantile(
-            attribute=described,
-            share=real(share),
-            bin=int(places[quantile_index(found.answers, wanted)]),
-            low_bin=int(places[low]),
-            high_bin=int(places[high]),
-            confidence=self.confidence,
-            answered=answered,
-        )
+        return quantile(self, share, attribute, of_all=of_all)
 
     def top(self, k: int) -> list[Answer]:
         """Return the k largest answers, largest first, with intervals that hold together over all queries.
@@ -393,7 +390,3 @@ class Estimate:
             ValueError: without matplotlib, for a path or width that cannot be used, or a truth of another shape.
         """
         return show("plot_estimate", self, path, width, truth=truth)
-
-    def _along(self, attribute: str, rows: np.ndarray, names: tuple[str, ...] = ()) -> Workload:
-        """Return the queries with these rows (p, size) about one attribute, the others summed out."""
-        return along(self.workload.domain, [attribute], lambda part: Explicit(rows, Domain.of(part), names))

@@ -9,7 +9,7 @@ import numpy as np
 from stratagem.estimation.answer import check_arranged, check_confidence
 from stratagem.estimation.estimate import Estimate
 from stratagem.estimation.postprocessing import METHODS, RECOMMENDED, Method, answered_by, named, recommended
-from stratagem.estimation.survey import SurveyEstimate
+from stratagem.estimation.survey import PartTables, SurveyEstimate
 from stratagem.estimation.working_set import EVERY
 from stratagem.estimators import Evidence, estimator
 from stratagem.estimators.best_linear import Averaged, BestLinear, Rounds
@@ -104,9 +104,8 @@ def answered(
     if isinstance(evidence, SurveyEvidence):
         options = {"method": method, "confidence": confidence, "simultaneous": simultaneous, "about": about}
         chosen = METHODS["wnnls"] if method == RECOMMENDED else chosen
-        return SurveyEstimate(
-            workload, evidence, chosen, None, *shown, base, make=partial(answered, **options)
-        )
+        tables = PartTables(evidence, base or workload, partial(answered, **options))
+        return SurveyEstimate(workload, evidence, chosen, None, *shown, base, tables=tables)
     if base is not None and chosen.fits == EVERY and not chosen.unbiased and answered_by(base, workload):
         return Estimate(base, evidence, chosen, chosen.processed(evidence, base), *shown).ask(workload)
     return Estimate(workload, evidence, chosen, chosen.processed(evidence, workload), *shown)

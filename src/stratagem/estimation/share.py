@@ -110,7 +110,9 @@ def _shares(
     least, most = rows[:, known > 0].min(axis=1), rows[:, known > 0].max(axis=1)
     ratios = np.clip(asked.answers[:k] / whole.answer, least, most)
     apart = rows - np.clip(parts / people, least, most)[:, None] * known
-    each_side = _each_side(plain.ask(Explicit(apart, estimate.workload.domain)))
+    each_side = np.full(k, standard_errors_each_side(plain.confidence))
+    if apart.any():  # none is apart from the whole where all queries count those who answered
+        each_side = _each_side(plain.ask(Explicit(apart, estimate.workload.domain)))
     low, high = of_ratios(parts, people, moments, each_side).cut(parts / people, least, most)
     low, high = np.minimum(low, ratios), np.maximum(high, ratios)
     answered = at_most_all(whole, estimate.users)

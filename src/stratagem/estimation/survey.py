@@ -19,6 +19,41 @@ from stratagem.workloads.given import WorkloadLike, workload_of
 
 
 @dataclass(frozen=True, eq=False)
+class PartTables:
+    """The tables of the parts of a survey, each estimated once for all queries about it, whatever is asked of it."""
+
+    evidence: SurveyEvidence
+    asked: Workload
+    """All queries of the survey."""
+    make: Callable[[Evidence, Workload], Estimate]
+    """Function from the evidence of a table and the queries about it to an estimate."""
+
+    @cached_property
+    def estimates(self) -> dict[int, Estimate]:
+        """The estimate of every part's table, for all queries of the survey that it answers, by its number."""
+        return {
+            part: self.make(self.of(part), queries)
+            for part, queries, _ in self.evidence.estimator.by_part(self.asked)
+        }
+
+    def of(self, part: int) -> Evidence:
+        """Return what all reports say of the table of a part."""
+        found = self.evidence.of_table(part)
+        if found is None:
+            raise ValueError(
+                "a table of the survey is too large for estimates with post-processing or shares: ask for unbiased ones"
+            )
+        return found
+
+    def answered(self, part: int, queries: Workload) -> Estimate:
+        """Return the answers to queries about the table of a part."""
+        table = self.estimates.get(part)
+        if table is None:
+            return self.make(self.of(part), queries)
+        return table if queries is table.workload else table.ask(queries)
+
+
+@dataclass(frozen=True, eq=False)
 class SurveyEstimate(Estimate):
     """Answers to the questions of a survey.
 
@@ -27,32 +62,14 @@ class SurveyEstimate(Estimate):
     """
 
     evidence: SurveyEvidence
-    make: Callable[[Evidence, Workload], Estimate] = field(kw_only=True)
-    """Function from the evidence of a table and the queries about it to an estimate."""
-
-    @cached_property
-    def tables(self) -> dict[int, Estimate]:
-        """The estimate of every part's table, for all queries of the survey that it answers, by its number."""
-        return {
-            part: self.make(self._of(part), queries)
-            for part, queries, _ in self.evidence.estimator.by_part(self.base or self.workload)
-        }
-
-    def _of(self, part: int) -> Evidence:
-        found = self.evidence.of_table(part)
-        if found is None:
-            raise ValueError(
-                "a table of the survey is too large for estimates with post-processing or shares: ask for unbiased ones"
-            )
-        return found
+    tables: PartTables = field(kw_only=True)
 
     def by_table(self) -> list[tuple[Estimate, np.ndarray]]:
-        among = self.among or self.workload.queries
+        shown = {"among": self.among or self.workload.queries, "simultaneous": self.simultaneous}
         found = []
         for part, queries, places in self.evidence.estimator.by_part(self.workload):
-            table = self.tables[part] if part in self.tables else self.make(self._of(part), queries)
-            asked = table if queries is table.workload else table.ask(queries)
-            found.append((replace(asked, among=among, simultaneous=self.simultaneous), places))
+            own = self.tables.answered(part, queries)
+            found.append((replace(own.raw() if self.unbiased else own, **shown), places))
         return found
 
     @cached_property

@@ -103,6 +103,11 @@ class Table:
             *(line for row in stressed for line in row),
         ]
 
+    def fits(self, width: int = WIDTH) -> bool:
+        """Return whether all columns stand beside each other in lines of so many characters."""
+        cells = [[visible(cell) for cell in line] for line in (self.headings, *self.rows)]
+        return sum(size + 2 for size in self._widths(cells, width)) - 2 <= width
+
     def _widths(self, cells: Sequence[Sequence[str]], width: int) -> list[int]:
         """Return the width of every column, narrowed as far as it may be where the table is too wide."""
         widths = [max(map(columns, column)) for column in zip(*cells, strict=True)]

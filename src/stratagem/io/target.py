@@ -58,6 +58,23 @@ def check_target(path: str | Path, suffixes: tuple[str, ...], *, overwrite: bool
     return path
 
 
+def check_folder(path: str | Path) -> Path:
+    """Return the path of a folder into which files can be written; it may be missing, but what it lies in is there."""
+    folder = Path(path)
+    if (folder.exists() or folder.is_symlink()) and not folder.is_dir():
+        raise ValueError(f"{folder} was given as a folder to write into, but is a file: name another folder")
+    there = folder if folder.is_dir() else folder.parent
+    if not there.is_dir():
+        raise ValueError(
+            f"{folder} was given to write into, but the folder {there} does not exist: create it first"
+        )
+    if not os.access(there, os.W_OK):
+        raise ValueError(
+            f"{folder} was given to write into, but {there} is not writable: choose another folder"
+        )
+    return folder
+
+
 @contextmanager
 def written_atomically(path: Path) -> Iterator[BinaryIO]:
     """Open a file that takes the name `path` only once it is complete; a failure leaves nothing behind.

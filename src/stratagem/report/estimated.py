@@ -7,19 +7,28 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from stratagem.estimation.answer import Quantile, answers_data
+from stratagem.estimation.answer import answers_data
 from stratagem.estimation.estimate import LISTED, Estimate
-from stratagem.estimation.share import WRITTEN_OUT, Share, shares
+from stratagem.estimation.quantile import Quantile
 from stratagem.estimation.simulation import Simulation, simulate_users
 from stratagem.estimation.synthetic import SyntheticPeople
 from stratagem.io.screen import visible
 from stratagem.io.table import Table
-from stratagem.math.number import number_text, spread
+from stratagem.math.number import spread
 from stratagem.mechanism.export.saved import StoredStrategy
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.mechanism.usable import Usability, estimate_usability
+from stratagem.report.question import (
+    QuestionResult,
+    by_question,
+    listed,
+    share_tables,
+    shares_of_people,
+    typical_error,
+)
 from stratagem.report.wording import counted
 from stratagem.workloads.explicit import counts_users
+from stratagem.workloads.question import are_few, is_survey
 from stratagem.workloads.serial import over
 
 if TYPE_CHECKING:
@@ -57,7 +66,30 @@ class Estimated:
     @cached_property
     def verdict(self) -> Usability:
         """Whether the answers can be used."""
-        return estimate_usability(self.estimate, float(self.mechanism.epsilon) if self.single else None)
+        return estimate_usability(self.estimate, self._epsilon_of_report)
+
+    @cached_property
+    def questions(self) -> list[QuestionResult]:
+        """The questions of a survey; none where something else was asked, or the largest answers alone."""
+        asked = self.estimate.workload
+        survey = is_survey(asked) or (is_survey(self.mechanism.workload) and are_few(asked))
+        if not survey or self.chosen is not None:
+            return []
+        return self.by_question()
+
+    def by_question(self) -> list[QuestionResult]:
+        """Return the answers by question, whatever was asked."""
+        return by_question(self.estimate, self._epsilon_of_report, of_all=self.of_all)
+
+    @property
+    def _epsilon_of_report(self) -> float | None:
+        return float(self.mechanism.epsilon) if self.single else None
+
+    def _quantiles(self, question: QuestionResult) -> dict[str, Quantile]:
+        """Return the quantiles that were asked of the one attribute of a question, the first that is about it."""
+        about = {one.attributes[0].name: one for one in reversed(self.questions) if len(one.attributes) == 1}
+        own = {name for name, one in about.items() if one is question}
+        return {text: one for text, one in self.quantiles.items() if one.attribute.name in own}
 
     @property
     def _shown(self) -> Sequence[int]:
@@ -86,41 +118,56 @@ class Estimated:
             | tail
             | self.verdict.data()
             | {"shares": told}
+            | ({"questions": [one.record() for one in self.questions]} if self.questions else {})
         )
 
     def sentences(self) -> Iterator[str | Table]:
         """Yield a warning where answers are of no use, how far they are off, and some of them with shares."""
+        yield from self._by_question() if self.questions else self._together()
+        if self.rounds > 1:
+            yield "These are means: they are right for people whose values stayed the same in all rounds."
+        by_question = {text for one in self.questions for text in self._quantiles(one)}
+        for text, value in self.quantiles.items():
+            if text not in by_question:
+                yield f"quantile {text}: {value}"
+        if self.people is not None:
+            yield from ("", str(self.people))
+
+    def _together(self) -> Iterator[str | Table]:
+        """Yield the answers to one question."""
         found, counts = self.estimate, counts_users(self.estimate.workload)
         if not self.verdict.usable:
             yield str(self.verdict)
         if counts:
-            size = f"{number_text(self.verdict.error * found.users)} people, {100 * self.verdict.error:.3g} % of all"
-            yield f"Answers are typically off by {size} (estimated standard error)."
-        who = counted(found.users, "report")
-        if self.rounds > 1:
-            who = f"{found.users:,} people with {self.rounds:,} reports each"
-        yield f"{visible(self.name)} over domain {self.mechanism.domain}, epsilon {self.epsilon:g}, {who}"
-        yield from ("", self._table(counts), "")
+            yield typical_error(self.verdict, found.users)
+        yield self._head()
+        rows = (((one.label,), one) for one in found.table(self._shown))
+        yield from ("", listed(found, ("query",), rows, counts=counts), "")
         yield f"{len(self._shown)} of {found.workload.queries:,} answers shown; {found.intervals};"
         yield found.bias
         if advice := self._advice():
             yield advice
         yield from self._shares(counts)
-        if self.rounds > 1:
-            yield "These are means: they are right for people whose values stayed the same in all rounds."
-        for text, value in self.quantiles.items():
-            yield f"quantile {text}: {value}"
-        if self.people is not None:
-            yield from ("", str(self.people))
 
-    def _table(self, counts: bool) -> Table:
-        found, rows = self.estimate, []
-        for answer in found.table(self._shown):
-            value, *others = (f"{number:,.1f}" for number in answer[2:])
-            share = [f"{100 * answer.answer / found.users:.1f} %"] if counts else []
-            rows.append((answer.label, value, *share, *others))
-        ends = "standard error", f"{100 * found.confidence:g} % from", "to"
-        return Table(("query", "answer", *(["share"] if counts else []), *ends), rows)
+    def _by_question(self) -> Iterator[str | Table]:
+        """Yield the answers to the questions of a survey one after the other."""
+        found, many = self.estimate, counted(len(self.questions), "question")
+        useless = [one.answers(1).title for one in self.questions if not one.verdict.usable]
+        words = f"not usable: {'; '.join(useless)}" if useless else "the answers can be used"
+        yield f"{many}, {counted(found.users, 'report')}: {words}."
+        yield self._head()
+        for one in self.questions:
+            yield from ("", *one.sentences(self.many, self._quantiles(one)))
+        yield from ("", f"{found.intervals};", found.bias)
+        if advice := self._advice():
+            yield advice
+
+    def _head(self) -> str:
+        """Return what was asked, epsilon, and of whom."""
+        who = counted(self.estimate.users, "report")
+        if self.rounds > 1:
+            who = f"{self.estimate.users:,} people with {self.rounds:,} reports each"
+        return f"{visible(self.name)} over domain {self.mechanism.domain}, epsilon {self.epsilon:g}, {who}"
 
     def _advice(self) -> str:
         """Say what is impossible, and name the post-processing that mends it, or that helps where none was chosen."""
@@ -142,31 +189,7 @@ class Estimated:
                 "",
                 "shares: none, as these queries count no answer or other, or too few gave another answer",
             )
-        for who, same in by_people(found or ()).items():
-            zeros = "" if counts or same[0].answered else ", where no answer and other count 0"
-            yield from ("", f"{'shares' if counts else 'averages'} {who}{zeros}:", "")
-            rows = [
-                (one.label, *(f"{100 * end:.1f} %" if counts else number_text(end) for end in one[2:5]))
-                for one in same
-            ]
-            yield Table(("query", "share" if counts else "average", "from", "to"), rows)
-
-
-def shares_of_people(
-    found: Estimate, chosen: Sequence[int] | None, *, of_all: bool = False
-) -> list[Share] | None:
-    """Return the shares of those who answered, where some did not and their queries can be written out."""
-    gaps = any(one.values.outside for one in found.naming.attributes)
-    small = found.workload.queries * found.workload.domain_size <= WRITTEN_OUT
-    return shares(found, chosen, of_all=of_all) if gaps and small else None
-
-
-def by_people(found: Sequence[Share]) -> dict[str, list[Share]]:
-    """Return shares by the people whom they are of, in words."""
-    groups: dict[str, list[Share]] = {}
-    for one in found:
-        groups.setdefault(one.words, []).append(one)
-    return groups
+        yield from share_tables(found or (), counts=counts)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

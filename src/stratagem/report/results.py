@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
-import numpy as np
-
 from stratagem.estimation.estimate import Estimate
+from stratagem.estimation.question import QuestionAnswers
 from stratagem.io.table import Table, render
 from stratagem.io.target import written_atomically
-from stratagem.math.number import number_text, spread, upper
-from stratagem.mechanism.usable import estimate_usability
+from stratagem.math.number import number_text, upper
 from stratagem.report.drawing import WIDTH, Picture
-from stratagem.report.estimated import by_people, shares_of_people
 from stratagem.report.page import check_page, dressed
 from stratagem.report.plots.estimate import plot_estimate
+from stratagem.report.question import QuestionResult, by_people, by_question
 from stratagem.report.wording import counted, unbroken
-from stratagem.workloads import Workload
-from stratagem.workloads.explicit import counts_users
+from stratagem.workloads.question import is_survey
 
 TABLES, ROWS = 12, 48
 """Most tables on the page, and most answers of one; of more, some that are evenly spread."""
+QUESTIONS = 32
+"""Most questions of a survey on the page."""
 
 
 def write_results(
@@ -36,13 +35,14 @@ def write_results(
 ) -> Path:
     """Write the page on the answers of an estimate; it loads nothing, and the same estimate makes the same bytes.
 
-    Every table of the workload has a section, and `quantiles`, in words by their names, stand before them. `epsilon`
-    is what all reports of one person reveal at most, `rounds` their number.
+    Every table of the workload has a section, as has every question of a survey; `quantiles`, in words by their names,
+    stand before them. `epsilon` is what all reports of one person reveal at most, `rounds` their number.
     """
     target = check_page(path)
-    groups = list(_groups(found))
-    shown = groups[:TABLES]
     own = epsilon if rounds == 1 else None
+    survey = is_survey(found.workload)
+    groups = by_question(found, own)
+    shown = groups[: QUESTIONS if survey else TABLES]
     content = render(
         "report/results.html",
         **dressed(),
@@ -53,7 +53,7 @@ def write_results(
             "Epsilon": f"{upper(epsilon)} a person",
         },
         quantiles=quantiles or {},
-        sections=[_section(own, *one) for one in shown],
+        sections=[_section(one, survey=survey) for one in shown],
         left=len(groups) - len(shown),
         impossible=f"{found.impossible}." if found.impossible.fact else "",
         method=_method(found, epsilon, rounds),
@@ -63,63 +63,78 @@ def write_results(
     return target
 
 
-def _groups(found: Estimate) -> Iterator[tuple[str, Estimate, Workload]]:
-    """Yield the answers about every table, with the names of its attributes."""
-    names, every = found.workload.domain.names, np.arange(found.workload.queries)
-    margins = list(found.workload.margins())
-    for margin in margins:
-        part = found.some(every[margin.places]) if len(margins) > 1 else found
-        yield " × ".join(names[place] for place in margin.attributes), part, margin.workload
-
-
-def _section(epsilon: float | None, title: str, found: Estimate, asked: Workload) -> dict[str, object]:
-    """Return what a section on one table of answers shows."""
-    some = spread(found.workload.queries, ROWS)
-    verdict = estimate_usability(found, epsilon, asked)
+def _section(one: QuestionResult, *, survey: bool) -> dict[str, object]:
+    """Return what a section on one table of answers shows; of a survey also the mean or median, rows and columns."""
+    found, answers, many = one.estimate, one.answers(ROWS), one.question.workload.queries
+    some = [answer.query for answer in answers.answers]
+    named = {answer.query: answers.short(answer) for answer in answers.answers} if survey else {}
     words = f"Estimates with {found.intervals}; the numbers are in the table."
-    left = (
-        f" {len(some)} of {found.workload.queries:,} are in the table."
-        if len(some) < found.workload.queries
-        else ""
-    )
+    left = f" {len(some)} of {many:,} are in the table." if len(some) < many else ""
+    picture = {"shares": answers.people, "names": tuple(named.values())}
+    drawn = not (survey and one.averages)
     return {
-        "title": title,
-        "usable": verdict.usable,
-        "verdict": unbroken(str(verdict)),
+        "title": answers.title if survey else " × ".join(attribute.name for attribute in one.attributes),
+        "usable": one.verdict.usable,
+        "verdict": unbroken(str(one.verdict)),
+        "facts": one.facts() if survey else {},
         "figure": Picture.of(
-            plot_estimate(found.some(some), width=WIDTH, shares=counts_users(found.workload)),
+            plot_estimate(found.some(some), width=WIDTH, **picture),
             words,
             f"Answers, {found.intervals}.{left}",
-        ),
-        "tables": [_table(found, some), *_of_those_who_answered(found, some)],
+        )
+        if drawn
+        else None,
+        "tables": [
+            *(one.crossed() if survey else []),
+            *([_table(found, answers, named)] if drawn else _averages(one)),
+            *_of_those_who_answered(one, named),
+        ],
     }
 
 
-def _table(found: Estimate, some: list[int]) -> Table:
+def _averages(one: QuestionResult) -> list[Table]:
+    """Return the averages of numbers but the mean, which is a sentence."""
+    groups = by_people([share for share in one.averages.values() if share != one.mean])
+    headings = ("answer", "average", f"{100 * one.whole.confidence:g}\u00a0% from", "to")
+    return [
+        Table(
+            headings,
+            [(share.label, *map(number_text, share[2:5])) for share in same],
+            caption=f"Averages {who}",
+        )
+        for who, same in groups.items()
+    ]
+
+
+def _table(found: Estimate, answers: QuestionAnswers, named: Mapping[int, str]) -> Table:
     """Return answers as shares of the people with their number, or as sums where queries do not count people."""
-    counts, people = counts_users(found.workload), found.users
+    people, what = found.users, ", ".join(answers.headings) if named and answers.is_table else "answer"
     ends = (f"{100 * found.confidence:g}\u00a0% from", "to")
-    answers = found.table(some)
-    if not counts:
-        rows = [(one.label, *map(number_text, (one.answer, one.low, one.high))) for one in answers]
-        return Table(("answer", "sum over the people", *ends), rows, caption="Sums over all people")
+    told = [(named.get(one.query, one.label), one) for one in answers.answers]
+    if not answers.people:
+        rows = [(words, *map(number_text, (one.answer, one.low, one.high))) for words, one in told]
+        return Table((what, "sum over the people", *ends), rows, caption="Sums over all people")
     rows = [
         (
-            one.label,
+            words,
             *(_percent(number / people) for number in (one.answer, one.low, one.high)),
             f"{one.answer:,.0f}",
         )
-        for one in answers
+        for words, one in told
     ]
-    return Table(("answer", "share", *ends, "people"), rows, caption="Shares of all people")
+    return Table((what, "share", *ends, "people"), rows, caption="Shares of all people")
 
 
-def _of_those_who_answered(found: Estimate, some: list[int]) -> list[Table]:
+def _of_those_who_answered(one: QuestionResult, named: Mapping[int, str]) -> list[Table]:
     """Return the shares of the people who answered, where some did not, a table for the same people."""
-    groups = by_people(shares_of_people(found, some) or [] if counts_users(found.workload) else [])
-    headings = ("answer", "share", f"{100 * found.confidence:g}\u00a0% from", "to")
+    groups = by_people(one.shares(ROWS) if one.people and one.gaps else [])
+    headings = ("answer", "share", f"{100 * one.whole.confidence:g}\u00a0% from", "to")
     return [
-        Table(headings, [(one.label, *map(_percent, one[2:5])) for one in same], caption=f"Shares {who}")
+        Table(
+            headings,
+            [(named.get(share.query, share.label), *map(_percent, share[2:5])) for share in same],
+            caption=f"Shares {who}",
+        )
         for who, same in groups.items()
     ]
 

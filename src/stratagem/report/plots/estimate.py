@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,12 +47,13 @@ def plot_estimate(
     *,
     truth: ArrayLike | None = None,
     shares: bool = False,
+    names: Sequence[str] = (),
 ) -> Figure:
     """Draw the answers in order with their intervals, as dots with whiskers or a line in a band; the truth in black.
 
     They stand along the numbers that one attribute has, else below each other beside their names, or in a band
     where some are named. Intervals are those of the estimate: they hold its answers. With `shares` all are in per cent
-    of the people.
+    of the people. `names`, one a query, stand in place of their own where these are written beside the answers.
 
     Raises:
         ValueError: as `page`, or for a truth that is not one finite number for each query.
@@ -60,6 +63,8 @@ def plot_estimate(
     true = None if truth is None else _checked(truth, many)[shown]
     source, at = (estimate, shown) if many <= WHOLE else (estimate.some(shown), slice(None))
     along = QueryAxis.of(estimate.naming, shown.tolist())
+    if names and along.names:
+        along = replace(along, names=tuple(names[place] for place in shown))
     single, rows = len(shown) <= SINGLE, len(shown) <= SINGLE and bool(along.names)
     height = max(HEIGHT, 1 + ROW * len(shown)) if rows else HEIGHT + NAMES * along.upright
     with page(path, height, width) as figure:

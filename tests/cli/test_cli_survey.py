@@ -1,0 +1,203 @@
+"""The results of a survey on the command line: question by question, in a folder, as JSON, and as a page."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import stratagem as st
+from asked import PEOPLE, counts, estimate, mechanism
+from commands import assert_refused, plain, run, run_json
+from reading import Page
+from stratagem.collection.tally import Tally, tally_data
+from stratagem.report.answer_files import answer_files
+
+FILES = ["age", "région-income", "région", "income", "_a_b"]
+
+
+def save(made, found, path):
+    """Write counts of reports as `aggregate` does."""
+    Path(path).write_text(json.dumps(tally_data(Tally(found, {}, 0, 0, int(found.sum())), made.identifier)))
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with a survey and the counts of its reports."""
+    monkeypatch.chdir(tmp_path)
+    mechanism().save("s.ldp.json")
+    save(mechanism(), counts(), "c.json")
+    return tmp_path
+
+
+def test_the_answers_are_told_question_by_question(capsys, folder):
+    asked = ["s.ldp.json", "c.json", "--method", "recommended", "--quantile", "age=0.25"]
+    status, out, err = run(capsys, "estimate", *asked)
+    assert (status, err) == (0, "")
+    assert max(map(len, out.splitlines())) <= 80
+    lines = out.splitlines()
+    assert lines[0] == "5 questions, 40,000 reports: the answers can be used."
+    places = [lines.index(title) for title in ("age", "région x income", "région", "income, mean", "../a b")]
+    assert places == sorted(places)
+    age, cross, region, mean, last = (
+        lines[start:stop] for start, stop in zip(places, [*places[1:], None], strict=True)
+    )
+    assert any(line.startswith("median: 34 to below 42 years; 95 % sure: ") for line in age)
+    assert any(line.startswith("quantile age=0.25: 26 to below 34 years") for line in age)
+    assert not any("×" in line for line in age)
+    assert sum(line.startswith("Per cent of ") for line in cross) == 2, "of all, and of those who answered"
+    assert [
+        line.split()[0] for line in cross if line.startswith(("Nord", "Süd", "other", "no", "total"))
+    ] == [
+        *("Nord", "Süd", "other", "no", "total"),
+        *("Nord", "Süd", "other", "total"),
+    ]
+    assert any(line.startswith("shares of the ") for line in region)
+    (told,) = (line for line in mean if line.startswith("mean: "))
+    assert told.split()[2] == "euros;"
+    assert "shares of the" not in "\n".join(last), "nobody can leave this question out"
+
+
+def test_the_largest_answers_alone_are_one_list(capsys, folder):
+    status, out, _ = run(capsys, "estimate", "s.ldp.json", "c.json", "--top", "3")
+    assert status == 0
+    assert "3 of 28 answers shown" in out
+
+
+def test_a_table_by_name_is_rows_and_columns(capsys, folder):
+    _, out, _ = run(capsys, "estimate", "s.ldp.json", "c.json", "--marginal", "région,income")
+    assert "1 question, 40,000 reports: the answers can be used." in out
+    assert "Per cent of all 40,000 people, région in rows, income (euros) in columns:" in plain(out)
+
+
+def test_a_question_that_is_not_usable_says_so(capsys, folder):
+    reports = mechanism().strategy.randomise(np.zeros((40, 4), dtype=int), np.random.default_rng(1))
+    few = np.bincount(reports, minlength=mechanism().outputs)
+    save(mechanism(), few, "few.json")
+    _, out, _ = run(capsys, "estimate", "s.ldp.json", "few.json")
+    assert out.startswith("5 questions, 40 reports: not usable: ")
+    assert "Not usable with 40 people: " in out
+
+
+def test_json_nests_by_question_and_keeps_its_keys(capsys, folder):
+    found = run_json(capsys, "estimate", "s.ldp.json", "c.json", "--method", "recommended")
+    assert {"answers", "queries", "users", "usable", "ways", "shares", "quantiles"} <= found.keys()
+    asked = found["questions"]
+    assert [one["kind"] for one in asked] == ["prefix", "identity", "identity", "mean", "identity"]
+    assert [one["attributes"] for one in asked][1] == ["région", "income"]
+    numbers = [answer["query"] for one in asked for answer in one["answers"]]
+    assert numbers == [one["query"] for one in found["answers"]]
+    assert asked[0]["answers"][0]["answer"] == pytest.approx(2 * found["answers"][0]["answer"])
+    assert asked[0]["median"]["label"] == "34 to below 42 years"
+    assert asked[3]["mean"]["low"] <= asked[3]["mean"]["share"] <= asked[3]["mean"]["high"]
+    (value,) = asked[2]["answers"][0]["where"]
+    assert value == {"attribute": "région", "value": "Nord"}
+
+
+def test_what_is_no_survey_has_no_questions(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    made = st.optimise(st.histogram(4), 1.0).mechanism()
+    made.save("h.ldp.json")
+    save(made, np.full(made.outputs, 50), "c.json")
+    assert "questions" not in run_json(capsys, "estimate", "h.ldp.json", "c.json")
+    assert run(capsys, "estimate", "h.ldp.json", "c.json", "-o", "answers/")[0] == 0
+    assert [path.name for path in Path("answers").iterdir()] == ["value.csv"]
+
+
+@pytest.mark.parametrize("out", ["answers/", "there"])
+def test_a_folder_gets_one_tidy_file_a_question(capsys, folder, out):
+    Path("there").mkdir()
+    asked = ["estimate", "s.ldp.json", "c.json", "--method", "recommended", "-o", out]
+    status, said, err = run(capsys, *asked)
+    assert (status, err) == (0, "")
+    paths = [Path(out) / f"{name}.csv" for name in FILES]
+    assert sorted(Path(out).iterdir()) == sorted(paths)
+    assert [line for line in said.splitlines() if line.startswith("written in ")] == [
+        f"written in {path}" for path in paths
+    ]
+    heads, lines = {}, {}
+    for path in paths:
+        with path.open(encoding="utf-8", newline="") as file:
+            heads[path.stem], *lines[path.stem] = csv.reader(file)
+    ends = ["people", "standard_error", "low", "high"]
+    assert heads["région-income"] == ["région", "income", *ends]
+    assert lines["région-income"][5][:2] == ["Süd", "1000 to below 2000"]
+    assert heads["age"] == ["label", *ends]
+    assert lines["age"][-1][:1] == ["age below 50 years"]
+    assert float(lines["age"][-1][1]) == pytest.approx(PEOPLE)
+    assert heads["_a_b"] == ["../a b", *ends]
+    assert heads["income"][:2] == ["label", "sum"]
+    assert heads["income"][-3:] == ["average", "average_low", "average_high"]
+    cells = [float(line[2]) for line in lines["région-income"]]
+    assert np.allclose(cells, [one.answer for one in estimate().table("région", "income").answers])
+    assert_refused(
+        capsys, asked, f"^stratagem: {out.rstrip('/')}/age.csv exists: name another file, or give --force$"
+    )
+    before = (Path(out) / "age.csv").read_bytes()
+    (Path(out) / "age.csv").write_text("mine")
+    assert run(capsys, *asked, "--force")[0] == 0
+    assert (Path(out) / "age.csv").read_bytes() == before
+
+
+def test_all_files_are_looked_at_before_one_is_written(capsys, folder):
+    Path("there").mkdir()
+    (Path("there") / "_a_b.csv").write_text("mine")
+    assert_refused(capsys, ["estimate", "s.ldp.json", "c.json", "-o", "there"], "_a_b.csv exists")
+    assert len(list(Path("there").iterdir())) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("-o", "c.json/"), "c.json was given as a folder to write into, but is a file: name another folder"),
+        (("-o", "absent/more/"), "the folder absent does not exist: create it first"),
+        (("-o", "more/", "--top", "3"), "--top was given: leave one out"),
+        (("-o", "more/", "--marginal", "age,income"), "no part of the survey asks age, income together"),
+        (("-o", "more/", "--marginal", "age,height"), "'height' was given as an attribute"),
+        (("-o", "answers"), "its suffix must be one of"),
+    ],
+)
+def test_a_folder_that_cannot_be_written_is_refused(capsys, folder, arguments, words):
+    assert_refused(capsys, ["estimate", "s.ldp.json", "c.json", *arguments], words)
+    assert not Path("more").exists()
+
+
+COLLISIONS = {
+    "joined": (["a-b", "a", "b"], [("a-b",), ("a", "b")], ["a-b", "a-b-2"]),
+    "case": (["Age", "age"], [("Age",), ("age",)], ["Age", "age-2"]),
+    "unsafe": (["a/b", "a:b"], [("a/b",), ("a:b",)], ["a_b", "a_b-2"]),
+    "dots": (["..", "ü.ß"], [("..",), ("ü.ß",)], ["_", "ü_ß"]),
+    "long": (["x" * 300, "y"], [("x" * 300, "y"), ("x" * 300,)], ["x" * 48, f"{'x' * 48}-2"]),
+    "twice": (["a", "b"], [("a",), ("a",), ("b",)], ["a", "a-2", "b"]),
+}
+
+
+@pytest.mark.parametrize("name", COLLISIONS)
+def test_no_two_questions_have_one_file(name):
+    names, asked, stems = COLLISIONS[name]
+    survey = st.Survey(dict.fromkeys(names, 3))
+    for one in asked:
+        survey = survey.table(*one)
+    assert answer_files(Path("f"), survey.workload) == [Path("f") / f"{stem}.csv" for stem in stems]
+
+
+def test_questions_of_several_kinds_about_one_attribute_say_their_kind():
+    survey = st.Survey("a=4,b=3").mean("a").prefix("a").table("a").all_range("a").table("b")
+    stems = [path.stem for path in answer_files(Path("f"), survey.workload)]
+    assert stems == ["a-mean", "a-prefix", "a", "a-all-range", "b"]
+
+
+def test_the_page_has_a_section_a_question(capsys, folder):
+    asked = ["--method", "recommended", "--summary", "r.html"]
+    assert run(capsys, "estimate", "s.ldp.json", "c.json", *asked)[0] == 0
+    page = Page(Path("r.html").read_text("utf-8"))
+    text = page.text.replace("\u00a0", " ")
+    for title in ("age", "région x income", "région", "income, mean", "../a b"):
+        assert title in text
+    assert text.count("sable with 40,000 people") == 5
+    assert "median : 34 to below 42 years" in text or "median: 34 to below 42 years" in text
+    assert "Per cent of all 40,000 people, région in rows, income (euros) in columns" in text
+    assert "0.5 ×" not in text
+    shares = [one.answer / PEOPLE for one in estimate().table("région").answers]
+    assert f"Nord {100 * shares[0]:.1f} %" in text
