@@ -8,14 +8,14 @@ from house_numbers import PACKAGE, Function, parameters
 
 REACHED = {
     "public names at top level": 60,
-    "isinstance": 225,
+    "isinstance": 229,
     "parameters called prior": 62,
     "names of public classes used twice": 6,
-    "imports inside functions outside the command line": 35,
+    "imports inside functions outside the command line": 36,
     "functions over 45 lines": 10,
     "functions with more than 12 parameters outside the command line": 0,
-    "lines": 61_763,
-    "files": 328,
+    "lines": 62_367,
+    "files": 329,
     "rooms": 21,
     "arrows between rooms": 110,
 }

@@ -27,7 +27,7 @@ question = "Wie groß?"
 [[query]]
 on = { "Größe" = "identity" }
 """
-QUESTIONS = ["Alter × Größe", "Tür & Tor", "Größe"]
+QUESTIONS = ["Alter x Größe", "Tür & Tor", "Größe"]
 """In the order of the queries."""
 OWN = {"authorization": f"Bearer {TOKEN}"}
 

@@ -203,7 +203,9 @@ def test_ages_by_sex_and_pair_tables_of_adult(ages, tmp_path):
     """5,400,192,000 user types; of a full search 2.0 % and 4.7 % above the bound are measured."""
     workload = people(ages)
     problem = Average(workload=workload, epsilon=1.0)
-    assert isinstance(st.Auto().select(problem).solver, st.solvers.Junta)
+    chosen = st.Auto().select(problem).solver
+    assert isinstance(chosen, st.solvers.Parts)
+    assert isinstance(st.Auto().another(problem, chosen).solver, st.solvers.Junta)
     solution = short(ages)
     assert solution.lower_bound <= solution.objective <= 1.1 * solution.lower_bound
     assert solution.objective <= sampled(workload, 1.0) * workload.domain_size

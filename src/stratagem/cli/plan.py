@@ -144,41 +144,47 @@ def plan(
     json: JSON = False,
 ) -> None:
     """Plan a survey from a file of answers: values, privacy, errors, a bundle, a report page and a survey file."""
-    from stratagem.io.target import check_target
-    from stratagem.mechanism.mechanism import SUFFIX
-    from stratagem.report.page import check_page
     from stratagem.study.plan import Plan
     from stratagem.study.survey_plan import plan as run
 
     asked = survey.asked()
     column = asked if isinstance(asked, str) else None
-    stem = re.sub(r"[^\w.-]+", "-", "-".join(filter(None, (data.name.split(".")[0], column))))
-    out, page = out or Path(f"{stem}{SUFFIX}"), page or Path(f"{stem}.html")
-    stated = out.with_name(out.name.removesuffix(SUFFIX) + ".toml") if column is None else None
-    check_target(out, (SUFFIX,))
-    check_page(page)
-    for path in (out, page, *([stated] if stated and stated != data else [])):
-        check_free(path, force=force)
-    wanted = {
-        "workload": survey.workload,
-        "users": survey.users,
-        "error": survey.error,
-        "epsilon": survey.epsilon,
-    }
-    read = {} if data.suffix.lower() == ".toml" and not any(chosen(values)) else values.read(column)
+    out, page, stated = _files(data, column, out, page, force=force)
+    wanted = {name: getattr(survey, name) for name in ("workload", "users", "error", "epsilon")}
+    read = values.read(column) if any(chosen(values)) else {}
     with progress("planning") as on_step, within(deadline().until(PLANNED)):
         found = run(data, asked, on_step=on_step, seconds=seconds, **wanted, **read)
+    told = {"data": data, "policy": values.policy(), "out": out, "page": page}
     with keeping():
         found.save(out, overwrite=True)
         with progress("writing the report"):
             found.mechanism().report(page, users=found.users)
-        told = {"data": data, "policy": values.policy(), "out": out, "page": page}
         if isinstance(found, Plan):
             write_result(Planned(found=found, **told), json=json)
             return
-        if stated is not None and stated != data:
+        if stated != data:
             stated.write_text(found.survey_file(), encoding="utf-8")
-        write_result(PlannedSurvey(found=found, stated=stated or data, **told), json=json)
+        write_result(PlannedSurvey(found=found, stated=stated, **told), json=json)
+
+
+def _files(
+    data: Path, column: str | None, out: Path | None, page: Path | None, *, force: bool
+) -> tuple[Path, Path, Path]:
+    """Return where the bundle, the page and the survey file go; those that cannot be written are refused."""
+    from stratagem.io.target import check_target
+    from stratagem.mechanism.mechanism import SUFFIX
+    from stratagem.report.page import check_page
+
+    stem = re.sub(r"[^\w.-]+", "-", "-".join(filter(None, (data.name.split(".")[0], column))))
+    out = out or Path(f"{stem}{SUFFIX}")
+    check_target(out, (SUFFIX,))
+    named = out.name[: -len(SUFFIX)]
+    page = page or out.with_name(f"{named}.html")
+    check_page(page)
+    stated = data if data.suffix.lower() == ".toml" else out.with_name(f"{named}.toml")
+    for path in (out, page, *([stated] if column is None and stated != data else [])):
+        check_free(path, force=force)
+    return out, page, stated
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -210,8 +216,11 @@ class Told:
         facts = {
             "saved": f"{self.out} (the bundle: the mechanism for clients and the aggregator)",
             "and": f"{self.page} (the report: open it in a browser)",
-            **files,
-            "ask": to_ask(self.out, found.solution.workload.domain),
+            **{
+                name: f"{file} (write the questions into it, change it, plan it again)"
+                for name, file in files.items()
+            },
+            "ask": to_ask(self.out, found.solution.workload.domain, files.get("survey", "")),
         }
         if commands:
             facts["next"] = "try it on this file, as it will run on people's devices:"
@@ -296,7 +305,7 @@ class PlannedSurvey(Told):
         ]
         read += _invalid((one.proposal, one.others) for one in columns)
         spellings = {text: label for one in columns for text, label in one.proposal.values.spellings}
-        return self.try_out(read, "--method recommended -o answers.csv", spellings)
+        return self.try_out(read, "--method recommended -o answers/", spellings)
 
     def record(self) -> dict[str, Any]:
         """Return the plan as named values."""
@@ -332,7 +341,7 @@ class PlannedSurvey(Told):
 
     def sentences(self) -> Iterator[str | Table]:
         """Yield what to expect, what epsilon means, which values there are, and what to type next."""
-        return self.said(self.commands, survey=f"{self.stated} (change it, and plan it again)")
+        return self.said(self.commands, survey=str(self.stated))
 
 
 def _of_column(

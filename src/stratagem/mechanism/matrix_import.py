@@ -5,20 +5,23 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stratagem.bounds import Bounds
 from stratagem.estimators import estimator, evaluate
 from stratagem.io.screen import brief
 from stratagem.math.number import count_text, dense
 from stratagem.math.privacy import check, ratio
 from stratagem.mechanism.mechanism import Mechanism
-from stratagem.problem import Problem, problem_of
 from stratagem.strategies import MatrixStrategy
 from stratagem.workloads import DomainLike
 from stratagem.workloads.given import WorkloadLike, workload_of
+
+if TYPE_CHECKING:
+    from stratagem.bounds import Bounds
+    from stratagem.problem import Problem
 
 PASSES = 200
 """Largest number of bisection steps, more than double precision can distinguish."""
@@ -112,6 +115,8 @@ class MatrixImport:
 
     @cached_property
     def _problem(self) -> Problem:
+        from stratagem.problem import problem_of  # with the bounds, which no mechanism needs to run
+
         mechanism = self.mechanism
         return problem_of(mechanism.workload, float(mechanism.epsilon), prior=mechanism.prior)
 

@@ -8,15 +8,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from stratagem.estimation.answer import answers_data
+from stratagem.estimation.question import QuestionAnswers
 from stratagem.io.table import Table, render
 from stratagem.math.deadline import Deadline
 from stratagem.math.number import spread, upper
 from stratagem.mechanism.usable import estimate_usability
-from stratagem.workloads import stack
 from stratagem.workloads.explicit import counts_users
+from stratagem.workloads.question import is_survey
 
 if TYPE_CHECKING:
     from stratagem.collection.tally import Tally
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from stratagem.mechanism.mechanism import Mechanism
     from stratagem.mechanism.usable import Usability
     from stratagem.serve.intake import Intake
-    from stratagem.workloads import Workload
 
 SHOWN = 128
 """Most answers on the page; of more, some that are evenly spread."""
@@ -100,7 +98,7 @@ class Results:
         head |= {"reports": tally.reports, "refused": dict(+self.intake.refused)}
         if found is None:
             return head | {"answers": []}
-        if self._survey:
+        if is_survey(found.workload):
             head["usable"] = all(one.verdict.usable for one in sections)
             head["questions"] = [{"question": one.title} | one.verdict.data() for one in sections]
         else:
@@ -112,12 +110,6 @@ class Results:
         """End the thread, and the connection to the file."""
         self._thread.shutdown()
         self._collection.close()
-
-    @property
-    def _survey(self) -> bool:
-        """Whether several questions are asked about several attributes."""
-        asked = self.mechanism.workload
-        return len(asked.domain.sizes) > 1 and len(asked.split()) > 1
 
     async def _latest(self) -> tuple[Tally, Estimate | None, list[Section]]:
         """Return the counts and the estimates, new ones where reports came since the last and these are old."""
@@ -134,27 +126,20 @@ class Results:
         tally = self._collection.tally()
         if not tally.reports:
             return tally, None, []
-        found = self.mechanism.estimate(tally.counts, self._asked)
+        found = self.mechanism.estimate(tally.counts)
         return tally, found, list(self._sections(found))
 
-    @property
-    def _asked(self) -> Workload:
-        """The queries; of a survey without the weights of its questions, which count people then."""
-        asked = self.mechanism.workload
-        return stack([one.unweighted[1] for one in asked.split()]) if self._survey else asked
-
     def _sections(self, found: Estimate) -> Iterator[Section]:
-        """Yield the answers with their verdict: of a survey those about each table of attributes, else all."""
+        """Yield the answers with their verdict: of a survey those to each question, else all."""
         epsilon, users = float(self.mechanism.epsilon), max(found.users, self.users or 0)
-        if not self._survey:
+        if not is_survey(found.workload):
             verdict = estimate_usability(found, epsilon, users=users)
             yield Section("", found.table(spread(found.workload.queries, SHOWN)), found, verdict)
             return
-        for margin in found.workload.margins():
-            title = " × ".join(found.workload.domain.names[place] for place in margin.attributes)
-            own = found.some(np.arange(found.workload.queries)[margin.places])
-            verdict = estimate_usability(own, epsilon, margin.workload, users)
-            yield Section(title, own.table(spread(own.workload.queries, OF_A_QUESTION)), own, verdict)
+        for one, own in found.by_question():
+            verdict = estimate_usability(own, epsilon, one.workload, users)
+            shown = QuestionAnswers.of(one, own, spread(one.workload.queries, OF_A_QUESTION))
+            yield Section(shown.title, list(shown.answers), own, verdict)
 
 
 def _table(found: Estimate, answers: list[Answer]) -> Table:

@@ -60,9 +60,10 @@ from stratagem.workloads.ranges import line
 CERTIFIED, PATIENCE = 0.01, (30.0, 60.0)
 """Gap between objective and bound above which a tighter bound is searched for, and the least and most seconds
 for that search. It may take twice as long as everything before it, within these limits."""
-SEARCHED, SEARCHED_WORST, FINISHED = 0.7, 0.4, 0.9
+SEARCHED, SEARCHED_WORST, SEARCHED_PARTS, FINISHED = 0.7, 0.4, 0.5, 0.9
 """Shares of the time after which the search ends, that for the worst type or query, whose bound starts from nothing
-better than that of the average, and the tightening of the bound; the rest is for the exact variances of the result."""
+better than that of the average, that for parts, which leaves time for one of all tables together, and the tightening of
+the bound; the rest is for the exact variances of the result."""
 FIRST, BEYOND = 30, 2.5
 """Products of two n x n matrices that take as long as the first strategy, and seconds that it may take beyond the
 time."""
@@ -75,6 +76,8 @@ SHORT = 1e-3
 UNCONSTRAINED = 10.0
 """Seconds after which the search without a constraint ends, that one with it starts from."""
 
+SHARES: dict[type[Algorithm], float] = {Saddle: SEARCHED_WORST, Parts: SEARCHED_PARTS}
+"""Shares of the time of searches that end earlier than others."""
 UNBEATEN = "a published mechanism, and nothing that was found is better"
 """Text that a solution gives as its reason for returning a published mechanism."""
 
@@ -311,7 +314,7 @@ def _found(
     Ctrl-C before the first state leaves it empty too, unless one is `needed`.
     """
     try:
-        with within(time.until(SEARCHED_WORST if isinstance(solver, Saddle) else SEARCHED)):
+        with within(time.until(SHARES.get(type(solver), SEARCHED))):
             return search(solver, problem, on_step, needed=needed)
     except BREAKDOWN:
         return Search()

@@ -33,7 +33,7 @@ MANY = 100
 """Rows from which on a column of whole numbers, each once, is taken for a number of the row."""
 
 
-Data = str | Path | Mapping[str, Iterable[object]] | Iterable[object]
+Source = str | Path | Mapping[str, Iterable[object]] | Iterable[object]
 """A CSV or Parquet file, columns by name, such as a data frame, or the values of one question."""
 
 
@@ -206,7 +206,7 @@ def _column(sample: Sample, name: str, known: Known, reading: Reading, *, chosen
     )
 
 
-def sample_of(data: Data) -> Sample | None:
+def sample_of(data: Source) -> Sample | None:
     """Return the columns of a file or of a data frame; None of the values of one question."""
     if isinstance(data, str | Path):
         return Sample(Path(data).name, column_names(Path(data)), lambda _: data)

@@ -26,7 +26,7 @@ from stratagem.study.attacks import percent
 from stratagem.study.least_budget import least_budget
 from stratagem.study.optimisation import optimise
 from stratagem.study.plan import CLOSE, EPSILON, Budget, Plan, about_epsilon, plan_question, reached
-from stratagem.study.question import Column, Data, Known, Question, Sample, read_columns, sample_of
+from stratagem.study.question import Column, Known, Question, Sample, Source, read_columns, sample_of
 from stratagem.study.ranking import Contender, Ranking, rank_questions
 from stratagem.study.solution import Solution
 from stratagem.study.summary import minimum_sentence, text
@@ -202,13 +202,13 @@ class SurveyPlan:
 
 
 @overload
-def plan(data: Data, column: str, **asked: Any) -> Plan: ...
+def plan(data: Source, column: str, **asked: Any) -> Plan: ...
 @overload
-def plan(data: Data, column: Iterable[str | Sequence[str]], **asked: Any) -> SurveyPlan: ...
+def plan(data: Source, column: Iterable[str | Sequence[str]], **asked: Any) -> SurveyPlan: ...
 @overload
-def plan(data: Data, column: None = None, **asked: Any) -> Any: ...
+def plan(data: Source, column: None = None, **asked: Any) -> Any: ...
 def plan(
-    data: Data,
+    data: Source,
     column: str | Iterable[str | Sequence[str]] | None = None,
     *,
     workload: str | None = None,

@@ -142,6 +142,6 @@ def _attribute_lines(attribute: Attribute) -> Iterator[str]:
     for key, known in (("other", values.other is not None), ("no_answer", values.no_answer)):
         if known:
             yield f"{key} = true"
-    for key, words in (("unit", attribute.unit), ("question", attribute.question)):
-        if words:
-            yield f"{key} = {_quoted(words)}"
+    if attribute.unit:
+        yield f"unit = {_quoted(attribute.unit)}"
+    yield f"question = {_quoted(attribute.question)}"
