@@ -81,6 +81,7 @@ FACTS = {
         ),
     },
     "guides/two-rounds.md": {"6,000": lambda page: "of 6,000 people by half a standard error" in FIXED},
+    "guides/questions.md": {"4": lambda page: len(st.load("survey.toml").domain.names) == 4},
     "guides/survey.md": {
         "95": lambda page: inspect.signature(st.estimate).parameters["confidence"].default == 0.95,
         "100": lambda page: 95 / 100 == inspect.signature(st.estimate).parameters["confidence"].default,

@@ -49,12 +49,13 @@ def test_its_commands_run_in_order_and_say_what_it_promises(tmp_path, monkeypatc
     assert all(
         words in printed for words in ("hierarchical (published)", "above the proven minimum", "more: --all")
     )
-    Path("people.csv").write_text("name,age\n" + "".join(f"p{k},{k * k % 97}\n" for k in range(500)))
-    printed = said(capsys, own)
-    assert "With 500 people and epsilon 1" in printed
+    people = "".join(f"p{k},{k * k % 97},{'NSE'[k % 3]},{'yn'[k % 7 > 1]}\n" for k in range(500))
+    Path("people.csv").write_text(f"name,age,region,smokes\n{people}")
+    printed = said(capsys, f"{own} --seconds 10")
+    assert printed.startswith("500 people, 3 questions, epsilon 1 for the whole survey.")
     assert "age: 20 bins (round steps that cover all of the numbers): 0:100:5" in " ".join(printed.split())
-    assert Path("people-age.ldp.json").exists()
-    assert Path("people-age.html").exists()
+    assert "name is left out" in printed
+    assert all(Path(f"people.{ending}").exists() for ending in ("ldp.json", "html", "toml"))
     assert tests.split(" && ")[-1] == ".venv-test/bin/pytest"
 
 
