@@ -65,7 +65,7 @@ def test_surveys_as_people_ask_them(name):
     assert found.strategy.epsilon <= 1
     published = {name: one.objective / found.objective for name, one in found.baselines.named.items()}
     assert 1.07 < published["one question each"] < 1.4
-    assert published["split budget"] > 4
+    assert 3.8 < published["split budget"] < 60
 
 
 @pytest.mark.parametrize(
