@@ -64,11 +64,14 @@ def test_weights_say_how_important_a_question_is_and_nothing_about_people():
     found = estimate()
     own = of_kind(found, "prefix", ("age",))
     assert own.answers[-1] == pytest.approx(PEOPLE)
-    assert found.answers[3] == pytest.approx(PEOPLE / 2), "the answers of the workload have their weight"
+    assert found.answers[3] == pytest.approx(PEOPLE)
+    assert not any(one.label.startswith("0.5 ×") for one in found.table())
+    weighted = found.ask(SURVEY)
+    assert weighted.answers[3] == pytest.approx(PEOPLE / 2), "weights that are asked for multiply"
     assert own.naming.label(0) == "age below 26 years"
     labels = {one["label"] for one in estimate().frame().to_dict("records")}
     assert not any("×" in label for label in labels)
-    assert any("×" in one.label for one in found.table()), "a control"
+    assert any(one.label.startswith("0.5 ×") for one in weighted.table()), "a control"
 
 
 def test_intervals_of_questions_hold_together_with_those_of_the_others():

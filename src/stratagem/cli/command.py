@@ -22,6 +22,7 @@ GROUPS = {
     "Data": (
         "data",
         "column",
+        "table",
         "edges",
         "labels",
         "unit",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import Any, Literal, final
 
 import numpy as np
 
@@ -22,6 +23,9 @@ PLAIN = ("identity", "prefix", "queries", "total")
 """Kinds of questions that a title need not name, as the answers say it."""
 NUMBERS = ("people", "sum", "standard_error", "low", "high")
 """Columns of records beside those that say what is asked."""
+
+Sums = Literal["of all", "of rows", ""]
+"""The sums at the ends of a table: none, or those of shares of all people, or of the people in each row."""
 
 
 @final
@@ -141,14 +145,18 @@ class QuestionAnswers(Recorded):
             ],
         }
 
-    def crossed(self) -> Table | None:
-        """Return all cells of two attributes as rows and columns, in per cent of all people (see `crossed`)."""
-        whole = self.is_table and len(self.answers) == self.question.workload.queries
-        return self.cross({one.query: one.answer / self.users for one in self.answers}) if whole else None
+    def crossed(self, sums: Sums = "of all") -> Table | None:
+        """Return all cells of two attributes as rows and columns, in per cent (see `crossed`).
 
-    def cross(self, shares: Mapping[int, float]) -> Table | None:
+        Without sums they are standard errors, in per cent of all people.
+        """
+        whole = self.is_table and len(self.answers) == self.question.workload.queries
+        known = {one.query: one.answer if sums else one.standard_error for one in self.answers}
+        return self.cross({cell: size / self.users for cell, size in known.items()}, sums) if whole else None
+
+    def cross(self, shares: Mapping[int, float], sums: Sums = "of all") -> Table | None:
         """Return shares of people by the numbers of the cells as rows and columns (see `crossed`)."""
-        return crossed(self.attributes, {self.place(cell): share for cell, share in shares.items()})
+        return crossed(self.attributes, {self.place(cell): share for cell, share in shares.items()}, sums)
 
     @property
     def headings(self) -> tuple[str, ...]:
@@ -172,11 +180,14 @@ def _free(name: str) -> str:
     return f"{name} (value)" if name in NUMBERS else name
 
 
-def crossed(attributes: Sequence[Attribute], cells: Mapping[tuple[int, ...], float]) -> Table | None:
+def crossed(
+    attributes: Sequence[Attribute], cells: Mapping[tuple[int, ...], float], sums: Sums = "of all"
+) -> Table | None:
     """Return shares of people by their values as a table of rows and columns, in per cent with sums at both ends.
 
     Values without any cell are left out. The first attribute has the rows, or the second where only that fits. None
-    for other than two attributes, or a table that is wider than a screen or has more than 48 rows both ways.
+    for other than two attributes, or a table that is wider than a screen or has more than 48 rows both ways. Shares
+    of rows are those among the people of the row; where nobody is left in it there are none.
 
     >>> from stratagem.domain import Labels
     >>> two = Attribute("region", Labels(("North", "South"))), Attribute("smokes", Labels(("no", "yes")))
@@ -186,30 +197,43 @@ def crossed(attributes: Sequence[Attribute], cells: Mapping[tuple[int, ...], flo
     North   50.0  12.5   62.5
     South   25.0  12.5   37.5
     total   75.0  25.0  100.0
+    >>> print(crossed(two, {(0, 0): 0.5, (0, 1): 0.125, (1, 0): 0.25, (1, 1): 0.125}, "of rows"))
+    region    no   yes  total
+    -------------------------
+    North   80.0  20.0  100.0
+    South   66.7  33.3  100.0
+    total   75.0  25.0  100.0
     """
     if len(attributes) != 2 or not cells:
         return None
     turned = {(column, row): share for (row, column), share in cells.items()}
     first, second = attributes
-    both = _laid_out(first, second, cells), _laid_out(second, first, turned)
+    both = _laid_out(first, second, cells, sums), _laid_out(second, first, turned, sums)
     return next((one for one in both if len(one.rows) <= ROWS and one.fits()), None)
 
 
-def _laid_out(first: Attribute, second: Attribute, cells: Mapping[tuple[int, ...], float]) -> Table:
+def _laid_out(
+    first: Attribute, second: Attribute, cells: Mapping[tuple[int, ...], float], sums: Sums
+) -> Table:
     rows, columns = (sorted({pair[side] for pair in cells}) for side in (0, 1))
     grid = np.array([[cells[row, column] for column in columns] for row in rows])
-    grid = np.column_stack([grid, grid.sum(axis=1)])
-    grid = np.vstack([grid, grid.sum(axis=0)])
-    heads = [*(first.words(row, row) for row in rows), "total"]
+    heads, total = [first.words(row, row) for row in rows], ["total"] if sums else []
+    if sums:
+        grid = np.column_stack([grid, grid.sum(axis=1)])
+        grid = np.vstack([grid, grid.sum(axis=0)])
+    if sums == "of rows":
+        people = grid[:, -1:]
+        grid = np.divide(grid, people, out=np.full_like(grid, np.nan), where=people > 0)
+    heads += total
     return Table(
-        (first.title(), *(second.words(column, column) for column in columns), "total"),
+        (first.title(), *(second.words(column, column) for column in columns), *total),
         [(head, *(_percent(share) for share in line)) for head, line in zip(heads, grid, strict=True)],
         caption=f"{first.name} in rows, {second.title()} in columns",
     )
 
 
 def _percent(share: float) -> str:
-    return f"{round(100 * share, 1) + 0.0:.1f}"
+    return "" if math.isnan(share) else f"{round(100 * share, 1) + 0.0:.1f}"
 
 
 @final

@@ -125,19 +125,27 @@ class QuestionResult:
         return f"{value}{unit}; {sure}{'' if mean.answered is None else f'; {mean.words}'}"
 
     def crossed(self) -> list[Table]:
-        """Return the table of two attributes, where it fits a screen: of all people, and of those who answered."""
+        """Return the table of two attributes, where it fits a screen: of all people, of those who answered, of rows.
+
+        Below them stand the standard errors of the shares of all.
+        """
         if len(self.attributes) != 2 or self.question.workload.queries > ROWS * WIDTH:
             return []
         found = self.answers()
-        every = found.crossed()
-        if every is None:
-            return []
-        tables = {f"of all {found.users:,} people": every}
-        if self.gaps:
-            for who, same in by_people(self.shares()).items():
-                table = found.cross({one.query: one.share for one in same})
-                tables |= {} if table is None else {who: table}
-        return [replace(table, caption=f"Per cent {who}, {table.caption}") for who, table in tables.items()]
+        every = f"of all {found.users:,} people"
+        tables = {
+            f"Per cent {every}": found.crossed(),
+            f"Per cent of each row, {every}": None if self.gaps else found.crossed("of rows"),
+        }
+        for who, same in by_people(self.shares()).items() if self.gaps else ():
+            shares = {one.query: one.share for one in same}
+            tables |= {
+                f"Per cent {who}": found.cross(shares),
+                f"Per cent of each row, {who}": found.cross(shares, "of rows"),
+            }
+        tables["Standard errors, per cent of all"] = found.crossed("")
+        known = ((name, table) for name, table in tables.items() if table is not None)
+        return [replace(table, caption=f"{name}, {table.caption}") for name, table in known]
 
     def records(self) -> list[dict[str, Any]]:
         """Return a record a query with its labels and interval; of sums of numbers also the average and its interval.
