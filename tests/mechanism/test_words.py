@@ -24,7 +24,7 @@ const { load } = await import(`${web}/client.js`), words = await import(`${web}/
 const client = await load(bundle, { atMost: 300, memo: null });
 console.log(JSON.stringify({
   meanings: outputs.map((output) => words.meaning(client, output)),
-  own: words.ownAmong(client),
+  own: words.ownAmong(client, 0),
   sure: epsilons.map(words.sureness),
 }));
 """

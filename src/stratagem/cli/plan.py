@@ -208,7 +208,7 @@ class Told:
             f"stratagem estimate {bundle} counts.json {estimate}",
         ]
 
-    def said(self, commands: list[str], **files: str) -> Iterator[str | Table]:
+    def said(self, commands: list[str], stated: Path | None = None) -> Iterator[str | Table]:
         """Yield what to expect, what epsilon means, which values there are, and what to type next."""
         found = self.found
         about = map("\n".join, filter(None, (found.meaning(), (*found.values(), *found.notes()))))
@@ -216,12 +216,14 @@ class Told:
         facts = {
             "saved": f"{self.out} (the bundle: the mechanism for clients and the aggregator)",
             "and": f"{self.page} (the report: open it in a browser)",
-            **{
-                name: f"{file} (write the questions into it, change it, plan it again)"
-                for name, file in files.items()
-            },
-            "ask": to_ask(self.out, found.solution.workload.domain, files.get("survey", "")),
         }
+        if stated is None:
+            facts["ask"] = to_ask(self.out, found.solution.workload.domain)
+        else:
+            facts["survey"] = f"{stated} (write the questions into it, change it, plan it again)"
+            facts["ask"] = (
+                f"stratagem collect {shlex.quote(str(self.out))} --questions {shlex.quote(str(stated))}"
+            )
         if commands:
             facts["next"] = "try it on this file, as it will run on people's devices:"
         yield from ("", *facts_lines(facts), *commands)
@@ -341,7 +343,7 @@ class PlannedSurvey(Told):
 
     def sentences(self) -> Iterator[str | Table]:
         """Yield what to expect, what epsilon means, which values there are, and what to type next."""
-        return self.said(self.commands, survey=str(self.stated))
+        return self.said(self.commands, self.stated)
 
 
 def _of_column(

@@ -55,6 +55,7 @@ from stratagem.mechanism.table import (
 from stratagem.strategies import MatrixStrategy, SurveyStrategy
 from stratagem.workloads import Domain, DomainLike, Workload, given
 from stratagem.workloads.combined import without_weights
+from stratagem.workloads.question import is_survey
 from stratagem.workloads.serial import over, to_data
 
 if TYPE_CHECKING:
@@ -267,7 +268,7 @@ class Mechanism:
     ) -> Estimate:
         """Return the answers of its own queries, or of others, from the counts of its outputs, (m,) or sparse.
 
-        Its own are those of its workload without weights, which say how much errors count.
+        Those of a survey are its questions without weights, which say how much their errors count.
 
         A name or a matrix is over its own domain. `rounds` says how many reports of every user the counts hold, made
         by its memo. The options are those of `estimate`: method, confidence, simultaneous, about.
@@ -276,7 +277,8 @@ class Mechanism:
             ValueError: as `estimate`, and for several rounds without a memo.
         """
         options |= {"prior": self.prior, "rounds": self._rounds(rounds)}
-        asked = without_weights(self.workload) if workload is None else workload
+        own = without_weights(self.workload) if is_survey(self.workload) else self.workload
+        asked = own if workload is None else workload
         return estimate(self.strategy, counts, asked, base=self.workload, **options)
 
     def _rounds(self, number: int) -> Rounds | None:

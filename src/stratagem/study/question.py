@@ -210,9 +210,10 @@ def sample_of(data: Source) -> Sample | None:
     """Return the columns of a file or of a data frame; None of the values of one question."""
     if isinstance(data, str | Path):
         return Sample(Path(data).name, column_names(Path(data)), lambda _: data)
-    listed = data if isinstance(data, Mapping) else getattr(data, "columns", None)
-    listed = getattr(data, "column_names", listed)  # those of Arrow; columns are its arrays
-    return None if listed is None else Sample("A survey", [*map(str, listed)], partial(_rows, data))
+    frame: Any = data
+    listed = data if isinstance(data, Mapping) else getattr(frame, "columns", None)
+    listed = getattr(frame, "column_names", listed)  # those of Arrow; columns are its arrays
+    return None if listed is None else Sample("A survey", [*map(str, listed)], partial(_rows, frame))
 
 
 def _rows(data: Mapping[str, Any], name: str) -> Iterable[object]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any, Unpack, overload
+from typing import Any, Unpack
 
 from stratagem.domain.attribute import Attribute
 from stratagem.domain.domain import Domain
@@ -201,12 +201,6 @@ class SurveyPlan:
         return self.mechanism().save(path, overwrite=overwrite)
 
 
-@overload
-def plan(data: Source, column: str, **asked: Any) -> Plan: ...
-@overload
-def plan(data: Source, column: Iterable[str | Sequence[str]], **asked: Any) -> SurveyPlan: ...
-@overload
-def plan(data: Source, column: None = None, **asked: Any) -> Any: ...
 def plan(
     data: Source,
     column: str | Iterable[str | Sequence[str]] | None = None,
@@ -256,30 +250,30 @@ def plan(
         ['age', 'smokes']
     """
     budget = Budget(epsilon=epsilon, users=users, error=error, on_step=on_step, seconds=seconds)
-    about = {"workload": workload, "values": values, "only": only, "unit": unit}
+    about: dict[str, Any] = {"workload": workload, "values": values, "only": only, "unit": unit}
     if isinstance(data, str | Path) and Path(data).suffix.lower() == ".toml":
         if column or reading or any(about.values()):
             raise ValueError(
                 f"{data} states attributes and queries: leave out what is said of values and columns"
             )
         return _of_file(data, budget)
-    wanted = [column] if isinstance(column, str) else list(column or ())
-    sample = None if wanted and wanted[0] is column else sample_of(data)
-    by_name = [one for one in (values, unit) if isinstance(one, Mapping)]
+    alone = column if isinstance(column, str) else None
+    sample = sample_of(data) if alone is None else None
+    stated = values if isinstance(values, Mapping) else {}
+    units = unit if isinstance(unit, Mapping) else {}
     if sample is None:
-        if by_name:
+        if stated or units:
             raise ValueError(
                 "values or units were given by column for one question: give those of its column"
             )
-        return plan_question(data, wanted[0] if wanted else None, budget, **about, **reading)
-    if workload or [one for one in (values, unit) if one and one not in by_name]:
+        return plan_question(data, alone, budget, **about, **reading)
+    if workload or (values and not stated) or (unit and not units):
         raise ValueError(
             "a workload, values or a unit were given for all questions of a survey, but belong to one: name its "
             "column alone, or give values={'age': st.bins('18:80:5')}"
         )
-    return _of_columns(
-        sample, wanted, Known(values=values or {}, units=unit or {}, only=only), budget, reading
-    )
+    known = Known(values=stated, units=units, only=only)
+    return _of_columns(sample, list(column or ()), known, budget, reading)
 
 
 def _of_file(path: str | Path, budget: Budget) -> SurveyPlan:
