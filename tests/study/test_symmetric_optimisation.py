@@ -101,7 +101,7 @@ def test_other_objectives_are_refused_where_nobody_can_list_the_types(objective)
 
 
 def test_tables_of_all_attributes_are_answered_by_orbits_over_the_whole_domain():
-    solution = st.optimise(st.all_marginals("2^13"), 1.0, st.Auto(max_seconds=12.0))
+    solution = st.optimise(st.all_marginals("2^13"), 1.0, st.Auto(max_seconds=20.0))
     assert isinstance(solution.strategy, st.strategies.OrbitStrategy)
     assert "8192 cells" in solution.reason
     assert solution.strategy.epsilon <= 1.0
