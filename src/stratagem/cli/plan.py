@@ -302,9 +302,8 @@ class PlannedSurvey(Told):
         columns = self.found.columns
         if not columns:
             return []
-        read = [
-            f"--column {shlex.quote(f'{one.attribute.name}={one.name}')}" for one in columns if one.renamed
-        ]
+        names = ((one.attribute.name, one.name) for one in columns)
+        read = [f"--column {shlex.quote(f'{name}={column}')}" for name, column in names if name != column]
         read += _invalid((one.proposal, one.others) for one in columns)
         spellings = {text: label for one in columns for text, label in one.proposal.values.spellings}
         return self.try_out(read, "--method recommended -o answers/", spellings)

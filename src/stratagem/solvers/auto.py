@@ -19,7 +19,7 @@ from stratagem.solvers.junta.signature_choice import searchable
 from stratagem.solvers.orbit.flat import is_exact
 from stratagem.solvers.orbit.orbit import LARGEST, Orbit
 from stratagem.solvers.orbit.target import is_prefix
-from stratagem.solvers.parts import Parts, is_survey
+from stratagem.solvers.parts import Parts, asks_in_parts
 from stratagem.solvers.solver import Choice, Limits, Solver, check_limits, check_whole
 from stratagem.workloads.ranges import AllRange
 from stratagem.workloads.workload import GRAM_LIMIT
@@ -107,7 +107,7 @@ class Auto(Solver):
             return Choice(FewQueries(**gap), "few queries, whose optimal randomiser is a linear programme")
         free = self.outputs is None and problem.prior is None
         n = problem.workload.domain_size
-        if self.parted and free and problem.plain and n > EXHAUSTIVE and is_survey(problem.workload):
+        if self.parted and free and problem.plain and n > EXHAUSTIVE and asks_in_parts(problem.workload):
             parts = Parts(replace(self, parted=False), self.seed, self.max_seconds or LONGEST, self.gap)
             return Choice(parts, "the queries are about several tables, of which each report tells about one")
         return (free and self._symmetric(problem)) or self.dense(problem)

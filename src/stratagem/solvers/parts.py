@@ -41,7 +41,7 @@ FIRST, ALONE = 0.6, 0.95
 """Share of the time for the parts one by one; the rest is for joining them, where any may be."""
 
 
-def is_survey(workload: Workload) -> bool:
+def asks_in_parts(workload: Workload) -> bool:
     """Return whether the queries are about a few tables of attributes, none of them of all attributes."""
     if len(workload.domain.sizes) < 2 or isinstance(workload.unweighted[1], Marginals | Parity):
         return False

@@ -229,7 +229,7 @@ def about_epsilon(epsilon: float, *, complete: bool) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Budget:
+class Aim:
     """What a plan is to reach: at most two of epsilon, users and error, and the time for it."""
 
     epsilon: float | None = None
@@ -250,6 +250,12 @@ class Budget:
         return integer(rows if self.users is None else self.users, "users", 1, MOST, advice)
 
     @property
+    def fixed(self) -> float | None:
+        """The epsilon of the plan; None where the smallest that reaches the error is sought."""
+        sought = self.error is not None and self.epsilon is None
+        return None if sought else check(EPSILON if self.epsilon is None else self.epsilon)
+
+    @property
     def share(self) -> float | None:
         """The error as a share of the users, None where none was asked for."""
         if self.error is None:
@@ -264,7 +270,7 @@ class Budget:
 def plan_question(
     data: str | Path | Iterable[object],
     column: str | None,
-    budget: Budget,
+    aim: Aim,
     *,
     workload: str | None = None,
     values: Attribute | None = None,
@@ -276,15 +282,15 @@ def plan_question(
     counts, column, order, policy = column_counts(data, column, reading)
     proposal = proposed(counts, column, values, policy, order, only=only)
     x, others = proposal.count(counts)
-    people = budget.people(int(x.sum()))
+    people = aim.people(int(x.sum()))
     unit = unit or (None if values is None else values.unit)
     if unit and not proposal.ordered:
         raise ValueError(f"the unit {unit!r} was given, but {column!r} has labels: leave it out")
     name = workload or ("prefix" if proposal.ordered else "histogram")
     attribute = described(column, proposal.values, "" if values is None else values.question, unit or "")
     asked = _queries(name, attribute, found=values is None)
-    wanted = budget.share
-    solution, complete = _solved(asked, budget, people, wanted)
+    wanted = aim.share
+    solution, complete = _solved(asked, aim, people, wanted)
     return Plan(
         column=column,
         proposal=proposal,
@@ -354,20 +360,21 @@ def _queries(name: str, attribute: Attribute, *, found: bool) -> Workload:
     return load(name, domain=attribute)
 
 
-def _solved(asked: Workload, budget: Budget, people: int, error: float | None) -> tuple[Solution, bool]:
+def _solved(asked: Workload, aim: Aim, people: int, error: float | None) -> tuple[Solution, bool]:
     """Return the strategy for epsilon, or for the smallest that reaches an error, and whether it is the smallest."""
-    solver = Auto(gap=CLOSE, max_seconds=granted(budget.seconds, SECONDS))
+    solver = Auto(gap=CLOSE, max_seconds=granted(aim.seconds, SECONDS))
 
     def solve(epsilon: float) -> Solution:
-        return optimise(asked, epsilon, solver, budget.on_step)
+        return optimise(asked, epsilon, solver, aim.on_step)
 
-    def needed(solution: Solution) -> int:
-        assert error is not None
-        return solution.users_for(error).root_mean_square
+    with within(granted(aim.seconds)) as time:
+        if (epsilon := aim.fixed) is not None:
+            return solve(epsilon), True
+        assert error is not None, "an epsilon is sought for it"
 
-    with within(granted(budget.seconds)) as time:
-        if error is None or budget.epsilon is not None:
-            return solve(check(EPSILON if budget.epsilon is None else budget.epsilon)), True
+        def needed(solution: Solution) -> int:
+            return solution.users_for(error).root_mean_square
+
         with within(time.until(SEARCHED)):
             solution, complete = least_budget(asked, people, error, solve, needed)
         if solution.gap > CLOSE and (again := solve(solution.epsilon)).gap < solution.gap:

@@ -74,11 +74,6 @@ class Column:
     remarks: tuple[str, ...]
     """Sentences on how texts were read that could be meant otherwise."""
 
-    @property
-    def renamed(self) -> bool:
-        """Whether the attribute has another name than the column."""
-        return self.attribute.name != self.name
-
     def values(self) -> tuple[str, ...]:
         """Return which values people choose from, and which rows are in none of the others."""
         return sentences(self.name, self.proposal, self.x, self.others)

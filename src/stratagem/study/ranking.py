@@ -19,7 +19,7 @@ from stratagem.published import BASELINES, MEANS, Baseline, Setting
 from stratagem.published.marginal import MARGINAL_SELECTION
 from stratagem.solvers.junta.published_junta import published_juntas, sampled_tables
 from stratagem.solvers.junta.signature_choice import searchable
-from stratagem.solvers.parts import is_survey
+from stratagem.solvers.parts import asks_in_parts
 from stratagem.strategies import (
     JuntaStrategy,
     LinearProtocol,
@@ -275,7 +275,7 @@ def rank_affordable(problem: Problem, *, invariant: bool) -> Ranking:
     `invariant` says whether that is one of translates, which the average over user types alone is known of. Several
     questions are compared as `rank_questions` says.
     """
-    if problem.plain and problem.workload.domain_size > WHOLE and is_survey(problem.workload):
+    if problem.plain and problem.workload.domain_size > WHOLE and asks_in_parts(problem.workload):
         return rank_questions(problem)
     if problem.workload.domain_size <= RANKED:
         return rank_baselines(problem)

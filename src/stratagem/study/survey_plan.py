@@ -18,14 +18,14 @@ from stratagem.io.screen import brief
 from stratagem.io.table import Table
 from stratagem.math.deadline import granted, within
 from stratagem.math.number import users_text
-from stratagem.math.privacy import check, posterior, surest
+from stratagem.math.privacy import posterior, surest
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.mechanism.usable import Usability, usability
 from stratagem.solvers import Auto, Callback
 from stratagem.study.attacks import percent
 from stratagem.study.least_budget import least_budget
 from stratagem.study.optimisation import optimise
-from stratagem.study.plan import CLOSE, EPSILON, Budget, Plan, about_epsilon, plan_question, reached
+from stratagem.study.plan import CLOSE, Aim, Plan, about_epsilon, plan_question, reached
 from stratagem.study.question import Column, Known, Question, Sample, Source, read_columns, sample_of
 from stratagem.study.ranking import Contender, Ranking, rank_questions
 from stratagem.study.solution import Solution
@@ -106,11 +106,6 @@ class SurveyPlan:
         variance = self.errors(question).root_mean_square ** 2 * self.users
         gaps = max(len(one.values.outside) for one in question.table.domain.attributes)
         return usability(question.table, self.epsilon, self.users, variance, other=gaps)
-
-    @property
-    def usable(self) -> bool:
-        """Whether the answers of all questions can be used."""
-        return all(one.usable for one in self.verdicts)
 
     def table(self) -> Table:
         """Return the errors of every question, beside those of the best published mechanism for each."""
@@ -249,14 +244,14 @@ def plan(
         >>> [question.name for question in st.plan(people, users=10_000).questions]
         ['age', 'smokes']
     """
-    budget = Budget(epsilon=epsilon, users=users, error=error, on_step=on_step, seconds=seconds)
+    aim = Aim(epsilon=epsilon, users=users, error=error, on_step=on_step, seconds=seconds)
     about: dict[str, Any] = {"workload": workload, "values": values, "only": only, "unit": unit}
     if isinstance(data, str | Path) and Path(data).suffix.lower() == ".toml":
         if column or reading or any(about.values()):
             raise ValueError(
                 f"{data} states attributes and queries: leave out what is said of values and columns"
             )
-        return _of_file(data, budget)
+        return _of_file(data, aim)
     alone = column if isinstance(column, str) else None
     sample = sample_of(data) if alone is None else None
     stated = values if isinstance(values, Mapping) else {}
@@ -266,29 +261,33 @@ def plan(
             raise ValueError(
                 "values or units were given by column for one question: give those of its column"
             )
-        return plan_question(data, alone, budget, **about, **reading)
+        return plan_question(data, alone, aim, **about, **reading)
     if workload or (values and not stated) or (unit and not units):
         raise ValueError(
             "a workload, values or a unit were given for all questions of a survey, but belong to one: name its "
             "column alone, or give values={'age': st.bins('18:80:5')}"
         )
     known = Known(values=stated, units=units, only=only)
-    return _of_columns(sample, list(column or ()), known, budget, reading)
+    return _of_columns(sample, list(column or ()), known, aim, reading)
 
 
-def _of_file(path: str | Path, budget: Budget) -> SurveyPlan:
+def _of_file(path: str | Path, aim: Aim) -> SurveyPlan:
     file = read_survey(path)
-    if budget.users is None:
+    if aim.users is None:
         raise ValueError(f"{path} does not say how many people take part: give users, for example 5000")
     questions = [Question(domain=file.domain, entry=one) for one in file.queries]
-    if budget.epsilon is None and budget.error is None:
-        budget = replace(budget, epsilon=file.epsilon)
+    if aim.epsilon is None and aim.error is None:
+        aim = replace(aim, epsilon=file.epsilon)
     title = file.title or Path(path).name
-    return _planned(title, (), questions, budget, budget.people(0))
+    return _planned(title, (), questions, aim, aim.people(0))
 
 
 def _of_columns(
-    sample: Sample, wanted: Sequence[str | Sequence[str]], known: Known, budget: Budget, reading: Reading
+    sample: Sample,
+    wanted: Sequence[str | Sequence[str]],
+    known: Known,
+    aim: Aim,
+    reading: Reading,
 ) -> Plan | SurveyPlan:
     alone = [one for one in wanted if isinstance(one, str)]
     tables = [one for one in wanted if one not in alone]
@@ -299,7 +298,7 @@ def _of_columns(
     if len(asked) == 1 and not tables:
         name, values = asked[0].name, known.values.get(asked[0].name)
         about = {"values": values, "only": known.only and values is not None, "unit": known.units.get(name)}
-        return plan_question(sample.rows(name), name, budget, **about, **reading)
+        return plan_question(sample.rows(name), name, aim, **about, **reading)
     domain = Domain(*(one.attribute for one in columns))
     names = {one.name: one.attribute.name for one in columns}
     kinds = {one.attribute.name: "prefix" if one.proposal.ordered else "identity" for one in asked}
@@ -308,27 +307,27 @@ def _of_columns(
         *(Question.of_table(domain, [names[one] for one in table]) for table in tables),
     ]
     rows = int(max(one.x.sum() for one in columns))
-    found = _planned(sample.title, columns, questions, budget, budget.people(rows))
+    found = _planned(sample.title, columns, questions, aim, aim.people(rows))
     return replace(found, left_out=tuple(left))
 
 
 def _planned(
-    title: str, columns: Iterable[Column], questions: Sequence[Question], budget: Budget, people: int
+    title: str, columns: Iterable[Column], questions: Sequence[Question], aim: Aim, people: int
 ) -> SurveyPlan:
     """Return the plan of these questions."""
-    error = budget.share
+    error = aim.share
     asked = stack([weighted(one.workload, one.entry.weight) for one in questions])
     counting = [one for one in questions if one.counts]
-    limit = granted(budget.seconds, SECONDS)
+    limit = granted(aim.seconds, SECONDS)
     solver, complete = Auto(gap=CLOSE, max_seconds=limit), True
 
     def solve(epsilon: float) -> Solution:
-        return optimise(asked, epsilon, solver, budget.on_step)
+        return optimise(asked, epsilon, solver, aim.on_step)
 
     with within(limit):
-        if error is None or budget.epsilon is not None:
-            solution = solve(check(EPSILON if budget.epsilon is None else budget.epsilon))
-        elif not counting:
+        if (epsilon := aim.fixed) is not None:
+            solution = solve(epsilon)
+        elif not counting or error is None:
             raise ValueError(
                 "an error was given as a share of the people, but no question counts people: give epsilon"
             )
