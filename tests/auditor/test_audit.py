@@ -17,7 +17,7 @@ from stratagem.domain.attribute import value_of
 from stratagem.mechanism.mechanism import Mechanism
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(27)
 @pytest.mark.parametrize("case", CASES)
 def test_the_python_client_passes(case):
     found = mechanism(case)
@@ -45,6 +45,7 @@ def test_the_proved_epsilon_comes_close_to_the_truth(case):
     assert 0.96 * float(found.epsilon) < one.epsilon_bound <= float(found.epsilon)
 
 
+@pytest.mark.exhaustive
 def test_correct_clients_fail_as_seldom_as_stated():
     """30 audits at a rate of 0.3: 23 or more failures come with probability 1e-7. Batches, so without ids."""
     found = mechanism("randomised")

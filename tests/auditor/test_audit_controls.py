@@ -131,6 +131,7 @@ def test_an_epsilon_that_is_5_percent_too_large_is_caught_with_the_samples_state
     assert few.provable > 1.05 * float(found.epsilon)
 
 
+@pytest.mark.exhaustive
 def test_an_epsilon_that_is_5_percent_too_small_is_caught_as_another_distribution():
     found = mechanism("two-level")
     one = audit(found, any_order(batch_of(offset(found, 0.95), 5)), samples=400_000, types=4)
@@ -178,7 +179,7 @@ def cycling(seed: int, period: int) -> Source:
     return source
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(
     ("make", "caught"),
     [

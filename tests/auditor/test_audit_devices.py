@@ -68,6 +68,7 @@ def audited(case, devices, seed=0):
     return audit(found, any_order(batch_of(found, seed)), seed=seed, samples=500, devices=devices)
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.usefixtures("few")
@@ -137,6 +138,7 @@ WRONG = {
 }
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("wrong", WRONG)
 def test_devices_that_do_not_keep_to_their_memo_fail(wrong):
     changes, names = WRONG[wrong]
@@ -145,6 +147,7 @@ def test_devices_that_do_not_keep_to_their_memo_fail(wrong):
     assert names <= failed(one)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("change", "passes"), [(following, False), (lambda client, start: None, True)])
 def test_a_permanent_report_that_follows_from_the_value_fails_by_pairs_of_devices_alone(change, passes):
     """Of 32 values the reports fit the table: only that devices agree is wrong. Honest devices are the control."""

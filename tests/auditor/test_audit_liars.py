@@ -119,6 +119,7 @@ def test_the_power_stated_is_the_power_measured():
         assert least <= caught <= most
 
 
+@pytest.mark.exhaustive
 def test_all_user_types_are_tested_where_they_are_few_and_random_ones_otherwise():
     one = audit(MECHANISM, client(0), samples=100)
     assert (one.user_types, one.drawn) == (tuple(range(N)), None)
@@ -136,6 +137,7 @@ def test_all_user_types_are_tested_where_they_are_few_and_random_ones_otherwise(
     assert len(seeds) == 2
 
 
+@pytest.mark.exhaustive
 def test_a_bad_fraction_of_user_types_is_missed_as_seldom_as_stated():
     """12 types of 400, 8 or more of them random, 20 bad ones: missed with the probability stated or less.
 

@@ -49,6 +49,7 @@ def test_two_user_types_of_every_part_differ_in_its_attributes_alone(case):
         assert differ <= set(one.attributes)
 
 
+@pytest.mark.exhaustive
 def test_both_shipped_clients_pass(tmp_path):
     found = mechanism("survey")
     one = audit(found, client_of(found, seeded(1)), samples=1500, types=16)
@@ -59,6 +60,7 @@ def test_both_shipped_clients_pass(tmp_path):
     assert one.passed, one.failures
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("case", SURVEYS)
 def test_many_reports_bring_the_bound_near_epsilon(case):
     found = mechanism(case)
@@ -147,6 +149,7 @@ def half_a_part(found):
     return erring(found, change)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("make", "caught", "private"),
     [
@@ -185,6 +188,7 @@ def _growth(sets, epsilon):
     return float(sets.theta @ (1 + (math.exp(epsilon) - 1) * inside))
 
 
+@pytest.mark.exhaustive
 def test_false_alarms_are_as_rare_as_stated():
     """Of 30 audits of a correct client at a rate of 20 %, more than 15 fail once in 20,000 times at most."""
     found, fails = mechanism("survey"), 0

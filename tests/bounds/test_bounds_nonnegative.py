@@ -92,7 +92,7 @@ def test_randomised_response_proves_itself_optimal_at_large_epsilon(monkeypatch)
     assert start.value < 0.96 * response
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(18)
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
 @pytest.mark.parametrize("seed", range(10))
 def test_groups_of_sizes_are_bounded_from_above(monkeypatch, seed, epsilon):

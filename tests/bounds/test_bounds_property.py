@@ -112,6 +112,7 @@ def test_expensive_bounds_are_below_the_optimum_too(cases):
         assert sdp(workload, epsilon, seconds=1) <= optimum
 
 
+@pytest.mark.exhaustive
 def test_random_weights_give_valid_bounds_and_half_of_kappa_does_not(cases):
     rng, tried, broken = np.random.default_rng(2), 0, 0
     for workload, epsilon, bounds in cases:
@@ -214,6 +215,7 @@ def test_tightening_stops_where_there_is_no_need():
     assert tighten(small, st.prefix(8), 3.0) == small
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "patterns", [np.zeros((0, 16), bool), np.ones((3, 16), bool), np.eye(16, dtype=bool)]
 )

@@ -75,7 +75,7 @@ def test_exact_equals_the_golden_optimum(name, n, i):
     assert exact(MAKE[name](n), EPSILONS[i]) == pytest.approx(optimum, rel=3e-6)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize(("name", "n", "i"), TABLE)
 def test_every_bound_is_below_the_optimum_and_the_tight_ones_are_tight(name, n, i):
     workload, epsilon, optimum = MAKE[name](n), EPSILONS[i], GOLDEN[name][n][i] * (1 + 2e-6)
@@ -90,7 +90,7 @@ def normal(n):
     return st.explicit(np.random.default_rng(n).standard_normal((n // 2, n)))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("epsilon", [0.5, 2.0, 4.0])
 @pytest.mark.parametrize("n", [11, 16])
 @pytest.mark.parametrize("unequal", [False, True], ids=["uniform", "prior"])
@@ -127,6 +127,7 @@ def test_any_multipliers_of_the_relaxation_bound_what_patterns_lack(seed):
     assert delta >= -least * (1 - 1e-12)
 
 
+@pytest.mark.exhaustive
 def test_random_strategies_are_never_below_a_bound():
     rng = np.random.default_rng(5)
     for _ in range(25):

@@ -58,7 +58,7 @@ def test_the_energy_allowed_is_nearly_attained():
     assert 0.97 < share.max() <= 1
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("sizes", [(2, 3), (2, 2, 2), (3, 3), (2, 4)])
 def test_it_is_never_above_the_optimum(sizes, epsilon):

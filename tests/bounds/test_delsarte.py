@@ -154,7 +154,7 @@ def test_the_gain_of_the_antipodal_translation(workload, ratio):
     assert bounds["delsarte"].value == pytest.approx(by_hand, rel=1e-6)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", LARGE)
 def test_it_grows_with_privacy_and_is_never_below_the_closed_bound(name):
     values = []

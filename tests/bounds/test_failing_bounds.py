@@ -53,6 +53,7 @@ def test_a_quick_bound_that_fails_is_left_out(monkeypatch, name, failure):
         assert st.optimise(workload, epsilon, st.Auto(max_seconds=0.5)).gap >= 0
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", TIGHT)
 def test_a_tight_bound_that_fails_is_left_out(monkeypatch, name):
     workload, epsilon = TIGHT[name]

@@ -95,7 +95,7 @@ def coarse(monkeypatch):
     prefixes_and_ranges.mirrored.cache_clear()
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("epsilon", [0.5, 2.0, 4.0, 8.0])
 @pytest.mark.parametrize("make", MAKERS)
 def test_never_above_the_optimum(coarse, make, epsilon):

@@ -49,6 +49,7 @@ def test_counting_and_estimating_load_no_compiler(tmp_path):
         assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("arguments", [["list"], ["--help"], ["optimise", "--help"], ["estimate", "--help"]])
 def test_light_commands_load_no_compiler_and_no_modelling_language(arguments):
     code = """

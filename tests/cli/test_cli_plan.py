@@ -46,6 +46,7 @@ LONG = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("column", LONG)
 def test_many_values_and_spellings_keep_to_80_columns(capsys, column):
     Path("long.csv").write_text("\n".join([column, *LONG[column]]))
@@ -61,6 +62,7 @@ GAPS = "".join(
 TOLD = [int(age) for age in GAPS.splitlines() if age.isdigit() and age != "999"]
 
 
+@pytest.mark.exhaustive
 def test_the_printed_commands_leave_gaps_out_of_the_median(capsys):
     Path("gaps.csv").write_text(f"age\n{GAPS}")
     asked = ["--edges", "15:70:5", "--unit", "years", "--epsilon", "6"]
@@ -166,6 +168,7 @@ def test_a_survey_goes_from_a_file_to_answers_and_back_through_its_file(capsys):
     assert optimised["epsilon"] == 1.0
 
 
+@pytest.mark.exhaustive
 def test_the_object_of_a_survey_for_programs(capsys):
     Path("survey.csv").write_text(f"row,age,region,smokes\n{SURVEY}")
     found = run_json(capsys, "plan", "survey.csv", "--users", "900", "--seconds", "40")

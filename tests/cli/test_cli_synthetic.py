@@ -32,6 +32,7 @@ def collected(tmp_path_factory):
     return made.save(folder / "health.ldp.json"), counts
 
 
+@pytest.mark.exhaustive
 def test_it_writes_people_and_says_how_near_their_tables_are(collected, tmp_path, capsys):
     out = tmp_path / "people.csv"
     status, said, err = run(capsys, "estimate", *collected, "--synthetic", out)

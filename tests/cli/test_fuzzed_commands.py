@@ -74,6 +74,7 @@ def test_any_command_line_ends_in_a_result_or_one_sentence(
         assert held() - before <= MEMORY, f"{shlex.join(words)}: it needs more than 1.5 GB"
 
 
+@pytest.mark.exhaustive
 def test_they_reach_both_results_and_refusals(capsys, monkeypatch, whole, tmp_path):
     """What only ever refuses, or never does, would test nothing."""
     ends = set()

@@ -19,6 +19,7 @@ def test_an_upper_limit_is_rounded_up_by_less_than_a_hundredth_of_it(epsilon):
     assert share * (1 - 1e-9) <= said <= 1.01 * share
 
 
+@pytest.mark.exhaustive
 def test_how_sure_a_report_makes_is_one_number_everywhere(capsys, monkeypatch, tmp_path):
     """It was 73 %, 73.2 % and 74 %, and the best guess 11.7 % without "at most"."""
     monkeypatch.chdir(tmp_path)
@@ -44,6 +45,7 @@ COMMANDS = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_possible_reports_are_those_of_the_bundle(capsys, tmp_path, name):
     """Whole numbers leave out reports that are too rare and need others: 680 were found, 689 ran."""

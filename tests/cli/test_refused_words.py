@@ -206,7 +206,7 @@ def test_what_is_wrong_is_said_with_what_helps(capsys, monkeypatch, folder, name
     ("command", "words"),
     [
         (("optimise", "--step=.1"), ("found: ",)),
-        (("optimise", "--shuffled-by=1000", "--epsilon=.1"), ("found: ",)),
+        (("optimise", "--shuffled-by=1000", "--epsilon=.1", "--seconds=2"), ("found: ",)),
     ],
 )
 def test_edges_say_what_the_domain_is(capsys, command, words):
@@ -243,6 +243,7 @@ def test_a_state_in_use_is_waited_for(capsys, folder, tmp_path):
         process.stdin.close()
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "command",
     [

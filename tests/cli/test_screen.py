@@ -91,6 +91,7 @@ def test_each_fits_a_screen(objects, show):
         assert show is str or type(one).__name__ in text
 
 
+@pytest.mark.exhaustive
 def test_tables_for_notebooks_are_whole_and_escaped(objects):
     strategy = st.published.randomised_response(3, 1.0)
     hostile = st.Solution.mechanism(

@@ -105,7 +105,7 @@ def finished(state, folder):
         return facts(collection)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("where", ["between", "inside", "committing"])
 def test_killed_at_a_chosen_moment_it_goes_on(where, folder, undisturbed, tmp_path):
     state = tmp_path / "s.reports.duckdb"
@@ -187,6 +187,7 @@ def test_a_database_of_sqlite_is_refused_and_no_extension_is_fetched(tmp_path):
     assert not (tmp_path / "home").exists()
 
 
+@pytest.mark.exhaustive
 def test_a_state_that_is_damaged_anywhere_is_one_sentence(tmp_path, folder):
     """A byte in each block of DuckDB, and in its headers, is turned round; the control is the state as it was."""
     state, hurt = tmp_path / "s.duckdb", tmp_path / "hurt.duckdb"
@@ -208,6 +209,7 @@ def test_a_state_that_is_damaged_anywhere_is_one_sentence(tmp_path, folder):
     )
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "row", ["0, NULL, 466, NULL", "0, NULL, -1, NULL", "0, NULL, NULL, NULL", "0, NULL, 3, 'why'"]
 )

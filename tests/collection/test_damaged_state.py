@@ -55,6 +55,7 @@ def test_the_state_as_it_was_is_counted(state):
     assert counts(state) == [0, 1, 1, 0, 0, 0, 0]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", DAMAGES)
 def test_what_no_collection_writes_is_refused(name, state):
     statement, words = DAMAGES[name]

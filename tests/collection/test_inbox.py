@@ -163,6 +163,7 @@ def test_the_command_has_a_rule_for_reports_without_ids(capsys, folder):
     assert "files taken before 1" in err
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("kind", ["device", "pipe", "socket"])
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet", ""])
 def test_what_never_ends_is_one_sentence(capsys, folder, kind, suffix):

@@ -30,6 +30,7 @@ CASES = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("case", CASES)
 def test_each_id_is_taken_once(case, tmp_path):
     sent, expected = CASES[case]

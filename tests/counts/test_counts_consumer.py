@@ -42,7 +42,7 @@ def assert_post_processing(found: counts.Remap, mechanism: CountMechanism) -> No
     assert found.mechanism.ratio() <= mechanism.ratio()
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize(("n", "alpha"), SIZES)
 @pytest.mark.parametrize("aggregate", ["sum", "max"])
 def test_the_geometric_mechanism_serves_every_consumer_of_a_monotone_loss(n, alpha, aggregate):

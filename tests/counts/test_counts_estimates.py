@@ -85,7 +85,7 @@ def off(hits, chance):
     return (np.mean(hits) - chance) / np.sqrt(chance * (1 - chance) / len(hits))
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("name", ["geometric", "explicit fair, odd", "table"])
 @pytest.mark.parametrize("population", ["balanced", "skewed", "all alike"])
 def test_totals_are_covered_as_often_as_promised(name, population):
@@ -134,6 +134,7 @@ def test_intervals_about_a_population_cover_its_mean():
     assert off(hits["groups"], 0.95) < -FALSE_ALARM
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ["geometric, by epsilon", "explicit fair, odd", "table"])
 def test_histograms_solve_the_matrix_and_are_off_by_their_standard_errors(name):
     mechanism, n = case(name), case(name).size

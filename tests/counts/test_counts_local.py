@@ -31,6 +31,7 @@ def test_the_square_local_program_finds_randomised_response(items, alpha):
     assert counts.reach_ratio(found.mechanism, items - 1) <= 1 / found.mechanism.alpha
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("loss", ["L0", "L1", "L2"])
 @pytest.mark.parametrize(("n", "alpha"), [(3, "0.5"), (4, "0.62"), (6, "0.62")])
 def test_limited_precision_costs_more_the_further_it_reaches(loss, n, alpha):

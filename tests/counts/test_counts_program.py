@@ -42,7 +42,7 @@ def least_cost(asked):
     return Program(asked, 1.0, 1.0).bound("HIGHS")
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize(("n", "alpha"), PAIRS)
 def test_all_property_sets_collapse_to_the_flowchart(n, alpha):
     """P19: under L0 each of the 128 programs costs what its route costs; at most four costs differ."""
@@ -57,7 +57,7 @@ def test_all_property_sets_collapse_to_the_flowchart(n, alpha):
     assert len(set(np.round(costs, 6))) <= 4
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("loss", "alpha", "fewest"), [("L1", "0.9", 9), ("L1", "2/3", 9), ("L2", "0.9", 9)])
 def test_other_losses_collapse_less(loss, alpha, fewest):
     costs = {round(least_cost(request(4, alpha, loss, subset)), 6) for subset in SUBSETS}
@@ -185,6 +185,7 @@ def test_a_matrix_that_is_not_private_is_repaired():
     assert counts.CountTable(6, Fraction(1, 2), whole).ratio() <= 2
 
 
+@pytest.mark.exhaustive
 def test_no_mechanism_beats_the_bound():
     """Random feasible mechanisms, mixed from optimal ones of other losses, cost at least the bound."""
     rng = np.random.default_rng(2)
@@ -290,6 +291,7 @@ def test_a_further_proof_that_fails_costs_nothing_but_the_proof():
     assert (found.status is counts.CountStatus.OPTIMAL) == (found.gap <= 1e-6)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("properties", ["", "F", "WH", "all"])
 def test_rounding_never_lifts_a_bound_over_the_optimum(properties):
     """Against the exact optimum in fractions, where a closed form knows it; alpha up to 1 - 1e-12."""

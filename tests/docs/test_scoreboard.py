@@ -90,6 +90,7 @@ def differs(found, shown):
     )
 
 
+@pytest.mark.exhaustive
 def test_a_case_measured_again_gives_the_same_errors_and_other_data_do_not():
     case, shown = scoreboard.CASES[QUICK[0]], group(*QUICK)[0]
     assert not differs(measured(case, shown), shown)

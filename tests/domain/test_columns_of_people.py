@@ -147,6 +147,7 @@ def by_client(call, text):
         return str(error).split(" (")[1].split("), but must be")[0]
 
 
+@pytest.mark.sampled(13, 2)
 @pytest.mark.parametrize("name", COLUMNS)
 def test_every_door_finds_the_same_cell_or_the_same_reason(name, tmp_path, monkeypatch, capsys):
     spec, found, *more = COLUMNS[name]

@@ -366,6 +366,7 @@ def test_whole_numbers_beside_gaps_in_parquet_are_what_people_write(tmp_path):
     assert distinct(path, "dose") == {None: 1, "0.5": 1, "1": 63}
 
 
+@pytest.mark.exhaustive
 def test_every_command_says_what_plan_says_of_placeholders_and_of_values_read_from_data(capsys, folder):
     """And the options to state where the mechanism runs read the file as it was read here."""
     rows = [str(18 + k % 60) for k in range(300)] + ["999"] * 20 + ["-1"] * 20 + ["?"] * 9

@@ -28,6 +28,7 @@ def lying(path, kind=TYPES[0], lies=LIE, **columns):
     return write(path, columns | outputs, [(pa.scalar(a, kind), pa.scalar(b, kind)) for a, b in lies])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("lies", [[], LIE], ids=["true", "false"])
 @pytest.mark.parametrize("kind", TYPES, ids=str)
 def test_what_is_out_of_range_is_rejected_whatever_the_file_states(kind, lies, tmp_path):

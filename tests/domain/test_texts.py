@@ -194,6 +194,7 @@ def test_every_command_asks_for_the_order_of_labels(capsys, tmp_path, monkeypatc
     assert run_json(capsys, "compare", "prefix", *data, *stated)["users"] == 60
 
 
+@pytest.mark.exhaustive
 def test_the_commands_that_plan_prints_count_spellings_as_it_does(capsys, tmp_path, monkeypatch):
     import shlex
 

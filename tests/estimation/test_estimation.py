@@ -111,6 +111,7 @@ def test_types_that_nobody_can_tell_apart_get_the_larger_variance():
     assert np.diag(expected.covariance(W, "population")) == pytest.approx(about_sample)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("epsilon", [1.0, 4.0])
 def test_intervals_cover_the_users_who_reported(epsilon):
     W, Q = st.prefix(8), st.published.randomised_response(8, epsilon)
@@ -130,6 +131,7 @@ def test_clients_with_another_epsilon_are_not_covered():
     assert covered(repeated(believed, W, counts), W.answer(X))[:-1].min() < COVERED[0]
 
 
+@pytest.mark.exhaustive
 def test_intervals_cover_the_population_when_asked_and_only_then():
     W, Q, shares = st.prefix(8), st.published.randomised_response(8, 4.0), X / X.sum()
     counts = np.column_stack(

@@ -42,6 +42,7 @@ def test_quantiles_are_among_those_who_answered():
     assert [sharp.quantile(share).bin for share in (0.1, 0.149, 0.3, 0.9, 0.999)] == [0, 0, 1, 3, 4]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("method", ["unbiased", "recommended"])
 def test_quantiles_and_shares_of_those_who_answered_are_covered(method):
     """The control: shares of all, and their median, miss where a third did not answer."""
@@ -77,6 +78,7 @@ FEW = {
 }
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("users", [100, 250, 450])
 @pytest.mark.parametrize("name", FEW)
 def test_intervals_of_few_precise_reports_are_covered(name, users):
@@ -93,6 +95,7 @@ def test_intervals_of_few_precise_reports_are_covered(name, users):
     assert inside / REPETITIONS >= LEAST
 
 
+@pytest.mark.exhaustive
 def test_shares_together_hold_for_all_tables_of_the_workload():
     """The control: shares each on their own."""
     W = st.marginals({name: st.labels("x", "y", "z", other=True) for name in "abc"}, 1)

@@ -173,6 +173,7 @@ def test_base_cut_keeps_two_empty_cells_on_average():
     assert all((data[:4] > 0).all() for data in found)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("method", EVERY)
 def test_a_method_is_biased_exactly_if_it_says_so(method):
     """z-scores of the mean answers of 300 collections; the first cells are large, the last four empty."""

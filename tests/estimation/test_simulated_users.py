@@ -33,6 +33,7 @@ def test_errors_are_those_predicted(d):
     assert abs(value - 1) > 5 * error
 
 
+@pytest.mark.exhaustive
 def test_windows_of_prefixes_are_predicted_by_user_type():
     solution = st.optimise(st.prefix(1500), 1.0, st.solvers.Orbit(patterns=4))
     values = np.array([[3], [700], [1499]])

@@ -51,7 +51,7 @@ PEAK = np.exp(-np.arange(8.0))
 REPETITIONS = 1000
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("users", [50, 200, 5000])
 @pytest.mark.parametrize("epsilon", [1.0, 3.0, 5.0])
 def test_cells_and_prefixes_of_an_optimised_strategy_are_covered(epsilon, users):
@@ -110,6 +110,7 @@ FEW_REPORTS_ERR = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", FEW_REPORTS_ERR)
 def test_intervals_about_the_users_hold_where_few_reports_err(name):
     """400 surveys, every cell at least 4 standard errors below .95: 1 false alarm in 30,000 cells of just .95.

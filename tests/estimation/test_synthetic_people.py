@@ -63,7 +63,7 @@ def most_entropy(release, sizes):
     return (q / q.sum()).reshape(sizes)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("left", "most"), [((), 2e-5), ((("a", "c"),), 1.25e-3)], ids=["a circle", "a chain"]
 )
@@ -117,6 +117,7 @@ def test_a_seed_repeats_them_and_the_generator_of_numpy_stays(p):
     np.testing.assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
 
 
+@pytest.mark.exhaustive
 def test_tables_that_do_not_fit_are_left_out_and_the_most_dependent_are_kept():
     """Of a chain a - b - c with an independent d, a model of two tables holds a, b and b, c."""
     a, b = np.array([0.3, 0.5, 0.2]), np.array([[0.8, 0.2], [0.1, 0.9], [0.4, 0.6]])

@@ -48,6 +48,7 @@ def collected(strategy, users=3000, seed=0):
     return np.bincount(strategy.randomise(cells, rng), minlength=strategy.outputs)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", STRATEGIES)
 @pytest.mark.parametrize("about", ["users", "population"])
 def test_answers_and_errors_are_those_of_the_matrix(name, about):

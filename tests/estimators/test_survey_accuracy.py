@@ -46,6 +46,7 @@ def strategy(request):
     return SurveyStrategy((5, 2, 3), parts)
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", ASKED)
 def test_the_numbers_are_those_of_the_matrix(strategy, name, rng):
     workload = survey(SIZES, *ASKED[name])
@@ -73,12 +74,14 @@ def test_the_numbers_are_those_of_the_matrix(strategy, name, rng):
     assert np.allclose(found, right, rtol=1e-7, atol=1e-7 * np.abs(right).max())
 
 
+@pytest.mark.sampled(3)
 def test_reports_have_the_probabilities_of_the_matrix(strategy):
     assert np.allclose(strategy.dense().matrix.sum(axis=0), 1, atol=1e-12)
     assert strategy.epsilon >= strategy.dense().epsilon - 1e-9
     assert strategy.guess == pytest.approx(strategy.dense().guess, rel=1e-6)
 
 
+@pytest.mark.sampled(3)
 def test_draws_follow_the_matrix(strategy):
     """False alarms: once in 10^6 runs, by the normal quantile 4.9 over about 50 outputs at once."""
     rng, N = np.random.default_rng(5), 200_000
@@ -90,6 +93,7 @@ def test_draws_follow_the_matrix(strategy):
     assert (np.abs(other - expected) / np.sqrt(np.maximum(expected, 1))).max() > 6, "another type is noticed"
 
 
+@pytest.mark.sampled(3)
 def test_a_query_of_two_parts_is_refused(strategy):
     with pytest.raises(UnsupportedWorkloadError, match="age, sex together"):
         evaluate(survey(SIZES, ({"age": CELLS, "sex": CELLS},)), strategy)
@@ -150,6 +154,7 @@ def test_parts_that_do_not_fit_are_refused(attributes, share, match):
         SurveyStrategy((4, 6), (SurveyPart(attributes, st.published.randomised_response(4, 1.0), share),))
 
 
+@pytest.mark.sampled(2)
 def test_no_report_of_a_part_is_said(strategy):
     counts = np.zeros(strategy.outputs, dtype=int)
     counts[0] = 10

@@ -207,6 +207,7 @@ def test_queries_of_one_unit_are_all_comparable(workload, counts):
     assert goal(workload).endswith("1 % of all people" if counts else "in the units of the queries")
 
 
+@pytest.mark.exhaustive
 def test_the_worst_case_as_objective_is_advised_where_it_needs_fewer_users():
     """The average of prefix(16) at epsilon 4 needs more than hierarchical does, the worst case a quarter fewer."""
     solution = st.optimise(st.prefix(16), 4.0, "quick")
@@ -218,6 +219,7 @@ def test_the_worst_case_as_objective_is_advised_where_it_needs_fewer_users():
     assert float(said.split()[-3]) == pytest.approx(100 * (1 - users[1] / users[0]), abs=2)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("workload", "epsilon", "options", "words"),
     [

@@ -189,6 +189,7 @@ def test_two_runs_that_begin_at_once_both_end(folder, monkeypatch):
     assert (folder / "a.json").read_text() == "whole"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
 def test_randomise_that_is_killed_leaves_nothing_that_others_read(capsys, folder, how):
     """The reports of half a file: nobody else may read them, and the next run removes them."""
@@ -228,6 +229,7 @@ def test_it_is_private_from_the_first_moment(folder, monkeypatch):
         os.umask(before)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
 def test_aggregate_that_is_killed_leaves_nothing(folder, how):
     made = mechanism("two-level")

@@ -84,6 +84,7 @@ def test_a_search_that_is_stopped_at_once_leaves_the_best_published_mechanism(mo
     assert solution.objective == solution.baselines[0].objective
 
 
+@pytest.mark.exhaustive
 def test_a_comparison_says_that_its_search_was_ended_by_hand():
     """The control: the same comparison without Ctrl-C."""
 
@@ -100,6 +101,7 @@ def test_a_comparison_says_that_its_search_was_ended_by_hand():
         ) is stopped
 
 
+@pytest.mark.exhaustive
 def test_all_places_have_bounds_before_one_is_tightened():
     budgets = [0.5, 1.0, 2.0]
     found = st.bound_sweep(st.prefix(1 << 18), budgets, seconds=1)
@@ -126,7 +128,7 @@ LONG = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(18)
 @pytest.mark.parametrize("name", LONG)
 @pytest.mark.parametrize("seconds", [2, 10])
 def test_a_search_keeps_to_its_limit(monkeypatch, name, seconds):

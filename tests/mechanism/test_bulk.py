@@ -42,6 +42,7 @@ def kept(draw, size):
     return found, none
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("count", [2, 3, 7, 128, 129, 255, 256, 257, 40_000, 1 << 16])
 def test_numbers_below_a_count_are_uniform(count):
     """Every text of random bytes: each number comes from as many, and at least half of the texts are kept."""

@@ -61,6 +61,7 @@ def test_a_certificate_is_read_back_with_its_bound(written):
     assert found.workload.matrix() == pytest.approx(certificate.workload.matrix())
 
 
+@pytest.mark.sampled(4)
 def test_twenty_lines_of_numpy_agree(written):
     certificate, path = written
     assert independent()(path) == pytest.approx(certificate.value, rel=FLOAT)

@@ -130,7 +130,7 @@ def percent(chance):
     return f"{float(f'{100 * chance:.3g}'):g} %"
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", ANSWERS)
 def test_it_shows_the_report_and_sends_nothing(name, show):
     make, answer = ANSWERS[name]
@@ -257,6 +257,7 @@ def test_the_keyboard_is_enough(show):
     assert page.evaluate("document.activeElement.id") == "result-title"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("make", "typed", "sentence"),
     [
@@ -284,6 +285,7 @@ def test_what_is_not_answered_is_asked_for(show):
     assert_refused(page, "Please answer sex.")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("epsilon", "times"), [(0.01, "1.02"), (1.0, "2.72"), (1.5, "4.49"), (5.0, "149")])
 def test_epsilon_is_said_in_words(epsilon, times, show):
     """The ratio is rounded up: exp(0.01) = 1.01005, exp(5) = 148.41."""

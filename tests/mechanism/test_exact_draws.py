@@ -240,6 +240,7 @@ def test_the_outputs_of_two_levels_meet_at_the_right_numbers(case):
     judged(found, [(*end, cell) for cell in cells for end in two_level_ends(found, cell)])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("case", TRANSLATES)
 def test_the_translates_that_hold_a_user_type_are_drawn_once_each(case):
     """Of each pattern the first and last of all translates, and all those that hold the user type."""

@@ -310,6 +310,7 @@ def test_a_file_cut_short_is_refused(tmp_path, suffix):
         read_probabilities(path)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_damaged_files_are_read_or_refused_in_one_line(tmp_path, suffix):
     rng, path = np.random.default_rng(3), tmp_path / f"q{suffix}"

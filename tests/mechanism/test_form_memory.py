@@ -125,6 +125,7 @@ def test_a_tab_that_was_not_told_draws_and_sends_no_second_report(show):
     assert page.posted == [report]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("answer", "words", "tried"),
     [
@@ -151,6 +152,7 @@ def test_a_report_that_is_not_acknowledged_is_sent_again_with_its_id(answer, wor
     assert page.posted == [report, report]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("script", [DENIED, FULL, FORGETTING])
 def test_a_browser_that_keeps_nothing_is_said_to(script, show):
     page = show(mechanism("labels"), script=script)
@@ -187,6 +189,7 @@ def test_a_browser_that_keeps_nothing_is_said_to(script, show):
     assert page.complaints == []
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kept", ["", "1", "{", '{"step":"drawn","times":0}', '{"step":"sent","times":"x"}'])
 def test_what_is_not_ours_in_the_storage_is_not_taken_for_a_report(kept, show):
     script = "for (const name of Object.keys(localStorage)) if (name.startsWith('stratagem form'))"

@@ -143,7 +143,11 @@ def test_of_many_answers_one_is_typed(kind, typed, wrong, sentence, show):
             page.get_by_role("alert").get_by_text(sentence).wait_for()
             assert field.get_attribute("aria-invalid") == "true"
     page.get_by_role("heading", name="This will be sent:").wait_for()
-    page.get_by_text("A random group of answers. It may or may not hold your own answer:").wait_for()
+    first = page.locator("#words p").first.inner_text()
+    if json.loads(page.locator("#report").text_content())["output"] == 0:  # as likely for every answer
+        assert first == "A code number that was drawn at random: 0."
+        return
+    assert first == "A random group of answers. It may or may not hold your own answer:"
     assert page.locator("#words img").count() == 0
     if kind == "labels":
         page.locator("#words summary").click()
@@ -263,6 +267,7 @@ LEFT_OUT = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", LEFT_OUT)
 def test_no_answer_and_other_are_two_choices(name, show):
     """Where every random byte is 127 the report is the answer; a question that nobody touched is asked again."""

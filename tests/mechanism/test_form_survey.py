@@ -71,6 +71,7 @@ def kept(page):
     return page.evaluate("JSON.stringify(Object.entries(localStorage))")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("part", range(3))
 def test_only_the_questions_of_the_part_are_asked_and_the_report_says_which(part, show):
     page = show(part)
@@ -107,6 +108,7 @@ def test_how_often_a_report_holds_the_own_answer_is_said_of_the_part(show):
         page.get_by_text(said).wait_for()
 
 
+@pytest.mark.exhaustive
 def test_a_reload_and_another_tab_draw_no_other_part(show):
     """Every further draw would be of another part, as the end shows."""
     page = show(1)
@@ -147,6 +149,7 @@ def test_a_tab_that_asks_another_part_turns_to_the_one_that_is_kept(show):
     assert page.posted == []
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("part", ['"at"', "7", "-1", "1.5", "null", "[]"])
 def test_a_part_that_is_none_is_drawn_anew(part, show):
     page = show(2)

@@ -60,6 +60,7 @@ OUT = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("case", OUT)
 def test_each_way_is_about_enough_and_hardly_more(case):
     """Searched anew at the epsilon or size named, the mechanism has at most 1.1 times the largest usable error; with
@@ -108,6 +109,7 @@ def test_for_a_handful_of_people_only_more_people_are_named(users, named):
     assert ("epsilon" in str(ways)) == named
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("users", "usable"), [(300, False), (30_000, True)])
 @pytest.mark.parametrize("workload", ["histogram", "prefix"])
 def test_an_estimate_says_what_its_plan_said(workload, users, usable, rng):

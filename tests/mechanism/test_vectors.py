@@ -51,6 +51,7 @@ def test_there_is_a_vector_of_every_kind_of_table_and_of_value():
     assert keys >= {"labels", "edges"}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("verdict", JUDGED)
 def test_bundles_are_judged_as_the_vectors_say(verdict, tmp_path):
     bundles = json.loads((FOLDER / f"{verdict}.json").read_text("utf-8"))

@@ -27,6 +27,7 @@ def random_prior(rng, n, zeros=0):
     return check_prior(p, n)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0])
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_no_strategy_beats_a_bound_under_any_prior(name, epsilon):
@@ -44,6 +45,7 @@ def test_no_strategy_beats_a_bound_under_any_prior(name, epsilon):
             assert st.evaluate(workload, strategy, p).objective >= bounds.best * (1 - 1e-9)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0])
 @pytest.mark.parametrize("name", ["prefix", "all-range", "2-way marginals"])
 def test_no_strategy_beats_a_worst_case_bound(name, epsilon):
@@ -306,6 +308,7 @@ def test_trivial_workloads(kind):
         problem_of(st.total(8), 1.0, kind + "s")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("outputs", [8, 14, 400])
 def test_no_baseline_within_the_outputs_asked_for_is_better(outputs):
     prior, solver = np.arange(1, 9), Certified(outputs=outputs, max_steps=1, updates=1)

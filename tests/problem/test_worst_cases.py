@@ -63,6 +63,7 @@ def measured(solution, kind):
     return found.sum(axis=0).max() if kind == "worst-case" else found.mean(axis=1).max()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("n", "epsilon", "least"), MEANS)
 def test_the_worst_case_of_a_mean_is_the_optimum(n, epsilon, least):
     solution = st.optimise(st.mean(range(n)), epsilon, objective="worst-case")
@@ -79,7 +80,7 @@ def random_queries(seed):
     return np.array(drawn, dtype=float)
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(60)
 @pytest.mark.parametrize("kind", ["worst-case", "worst-query"])
 @pytest.mark.parametrize("epsilon", [0.25, 1.0, 3.0, 6.0])
 @pytest.mark.parametrize("seed", range(8))

@@ -96,7 +96,7 @@ def test_tables_follow_their_matrix(encoding, rng):
     assert_client(protocol, np.repeat([0, 5], 20_000), rng)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("path", ["randomise", "histogram"])
 @pytest.mark.parametrize("kind", ["tree", "hashed tree", "tables"])
 def test_simulated_estimates_have_the_stated_mean_and_covariance(kind, path, rng):

@@ -122,7 +122,7 @@ def plot(name: str) -> Callable:
     return KINDS[name]()
 
 
-@pytest.mark.sampled(84)
+@pytest.mark.sampled(168)
 @pytest.mark.parametrize("width", [None, 3.4])
 @pytest.mark.parametrize("name", KINDS)
 def test_a_figure_is_readable_and_sound(name, width, monkeypatch):
@@ -214,7 +214,7 @@ def test_the_checks_of_a_figure_find_what_is_wrong(monkeypatch):
             assert_sound(figure)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     "name", ["solution of prefixes", "a sweep", "prefixes", "a simulation", "a trade-off"]
 )
@@ -229,7 +229,7 @@ def test_files_are_written_and_the_same_again(name, tmp_path):
     assert "<text" in words
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("name", KINDS)
 def test_what_cannot_be_drawn_is_refused_in_one_sentence(name, tmp_path, monkeypatch):
     draw = plot(name)

@@ -44,6 +44,7 @@ SILENT = re.compile(
 """What a bound of nothing was made to say."""
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("users", [None, 5000])
 @pytest.mark.parametrize(("workload", "epsilon"), [(st.total(4), 1.0), (st.prefix(6), 12.0)])
 def test_a_bound_that_says_nothing_is_called_so(tmp_path, workload, epsilon, users):
@@ -77,6 +78,7 @@ UNITS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("case", UNITS)
 def test_errors_are_in_the_units_of_the_queries(case, tmp_path):
     workload, scale, aim, heading = UNITS[case]

@@ -241,7 +241,7 @@ def test_every_control_is_labelled_and_headings_are_in_order(show):
     assert page.evaluate("document.documentElement.lang") == "en"
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("name", PAGES)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1280])

@@ -30,6 +30,7 @@ def written(folder, name, people, **about):
     return write_results(folder / "results.html", found, float(mechanism(name).epsilon), name=name, **about)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("many", PEOPLE)
 @pytest.mark.parametrize("name", ["labels", "several-attributes"])
 def test_every_answer_is_there_with_its_interval_and_a_verdict(name, many, tmp_path):
@@ -58,6 +59,7 @@ def test_a_page_loads_nothing_and_the_same_again_is_the_same_file(tmp_path):
     assert written(tmp_path, "labels", 30).read_bytes() == first
 
 
+@pytest.mark.exhaustive
 def test_the_command_writes_the_page_and_says_that_so_few_are_not_enough(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = "".join(f"{k % 60 if k % 7 else ''}\n" for k in range(300))

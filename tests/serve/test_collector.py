@@ -34,6 +34,7 @@ def collector(tmp_path_factory):
         yield found
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", KILLS)
 def test_killed_it_keeps_every_report_that_was_acknowledged(seed, tmp_path):
     """Whatever moment the kill finds, the reports acknowledged are in the file, each once; those in flight may be."""
@@ -74,6 +75,7 @@ def test_killed_it_keeps_every_report_that_was_acknowledged(seed, tmp_path):
         assert answer.json() == {"received": 0, "repeated": len(once), "refused": {}}
 
 
+@pytest.mark.exhaustive
 def test_without_a_commit_before_the_answer_a_kill_loses_reports(tmp_path):
     """What the test above must find: a collection that acknowledges before its transaction has ended."""
     code = (
@@ -93,6 +95,7 @@ def test_without_a_commit_before_the_answer_a_kill_loses_reports(tmp_path):
         assert collection.tally().reports == 0
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_it_well(number, tmp_path):
     with Collector(tmp_path, FOUND) as collector:
@@ -124,6 +127,7 @@ HALF = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("case", HALF)
 def test_a_hostile_connection_harms_nobody(case, collector):
     hostile = []
@@ -145,6 +149,7 @@ def results(collector):
     return httpx.get(f"{collector.place}/results.json", headers=token, timeout=30).json()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("idle", [300, pytest.param(10_000, marks=pytest.mark.exhaustive)])
 def test_many_idle_connections_harm_nobody(idle, tmp_path):
     """People go on posting, their delays stay small, and the memory is given back."""
@@ -222,6 +227,7 @@ def test_of_too_many_connections_the_longest_idle_are_closed(monkeypatch):
     assert sum(one.aborted for one in old) >= 1
 
 
+@pytest.mark.exhaustive
 def test_it_logs_nobody_unless_asked(tmp_path):
     with Collector(tmp_path, FOUND) as collector:
         results(collector)
@@ -272,6 +278,7 @@ def test_wrong_use_is_refused_in_a_sentence(collector, capsys, tmp_path, monkeyp
     assert "pip install 'stratagem[serve]'" in refused(file, "--port", "0")
 
 
+@pytest.mark.exhaustive
 def test_what_was_collected_is_estimated_and_counted(tmp_path, capsys):
     with Collector(tmp_path, FOUND) as collector:
         for _ in range(3):

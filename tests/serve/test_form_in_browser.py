@@ -65,6 +65,7 @@ def test_the_report_that_is_shown_is_sent_and_a_second_visit_sends_nothing(serve
     assert held(collector) == [(shown["id"], shown["output"])]
 
 
+@pytest.mark.exhaustive
 def test_what_is_not_to_be_sent_is_not(serve):
     collector, page = serve()
     drawn(page)
@@ -73,6 +74,7 @@ def test_what_is_not_to_be_sent_is_not(serve):
     assert held(collector) == []
 
 
+@pytest.mark.exhaustive
 def test_offline_it_says_so_and_sends_the_same_report_later(serve):
     collector, page = serve()
     shown = drawn(page)
@@ -90,6 +92,7 @@ def test_offline_it_says_so_and_sends_the_same_report_later(serve):
     assert held(collector) == [(shown["id"], shown["output"])]
 
 
+@pytest.mark.exhaustive
 def test_a_report_whose_acknowledgement_was_lost_counts_once(serve):
     """The first request arrives, and its answer does not."""
     collector, page = serve()
@@ -110,6 +113,7 @@ def test_a_report_whose_acknowledgement_was_lost_counts_once(serve):
     assert held(collector) == [(shown["id"], shown["output"])]
 
 
+@pytest.mark.exhaustive
 def test_a_busy_server_is_tried_again(serve):
     """Two reports a second are taken: a flood of others uses them up for six seconds."""
     collector, page = serve(FOUND, "--rate", "2")
@@ -125,6 +129,7 @@ def test_a_busy_server_is_tried_again(serve):
     assert (shown["id"], shown["output"]) in held(collector)
 
 
+@pytest.mark.exhaustive
 def test_a_memo_reports_again_with_another_id(serve):
     collector, page = serve(memoised("pairs"))
     reports = []
@@ -137,6 +142,7 @@ def test_a_memo_reports_again_with_another_id(serve):
     assert sorted(held(collector)) == sorted((one["id"], one["output"]) for one in reports)
 
 
+@pytest.mark.exhaustive
 def test_a_page_of_another_host_sends_there(browser, tmp_path):
     """The folder that export writes, on a host that the collector was told of."""
     from browsing import served
@@ -155,6 +161,7 @@ def test_a_page_of_another_host_sends_there(browser, tmp_path):
         assert held(collector) == [(shown["id"], shown["output"])]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_results_stand_beside_their_bars(scheme, browser, tmp_path):
     """The words of every bar are on the page, readable, at 360 pixels."""

@@ -62,6 +62,7 @@ def test_reports_of_both_clients_are_counted_and_estimated_by_question(client):
         assert f"{one.low:,.1f}" in page
 
 
+@pytest.mark.exhaustive
 def test_every_question_has_its_own_verdict(client):
     """More people are needed for the nine cells of a table than for two or three values."""
     for people, usable in ((6, set()), (2_000, {"Tür & Tor", "Größe"}), (60_000, set(QUESTIONS))):
@@ -134,6 +135,7 @@ def test_a_report_of_the_form_is_counted(serve):  # noqa: F811
     assert held(collector) == [(shown["id"], shown["output"])]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_results_can_be_read_on_a_narrow_screen(scheme, browser, tmp_path):
     with Collector(tmp_path, FOUND, "--question", "Wie wohnen Sie?") as collector:

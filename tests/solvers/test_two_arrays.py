@@ -20,6 +20,7 @@ def patterns(n, count):
     return np.unique(np.concatenate([drawn, np.eye(n, dtype=bool)]), axis=0)[1:]
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("precision", "tolerance"), [("float64", 1e-9), ("float32", 1e-4)])
 @pytest.mark.parametrize("workload", [st.prefix(14), st.all_range(21), st.marginals("2^4", 2)], ids=str)
 def test_designs_and_prices_are_the_same(workload, precision, tolerance):

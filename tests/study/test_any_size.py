@@ -47,6 +47,7 @@ def check(problem, *calls):
         assert "\n" not in found["refused"], name
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("problem", ["all-range 2^18", "marginals 2 of 1000^3"])
 def test_the_first_results_need_little_memory_and_time(problem):
     check(problem, *FAST)

@@ -26,6 +26,7 @@ def test_each_place_has_the_bounds_that_stand_there_alone(workload, epsilon, axi
         assert record[record["best_name"]] == record["best"] == alone.best
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("objective", ["average", "worst-case", "worst-query"])
 def test_no_bound_is_above_the_best_and_no_strategy_below(objective):
     line = st.bound_sweep(st.prefix(6), [0.5, 2.0], st.Auto(outputs=32, max_seconds=0.3), objective=objective)

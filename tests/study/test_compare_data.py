@@ -193,7 +193,7 @@ def test_values_that_nobody_states_are_read_and_can_be_stated(capsys, people, co
 def test_missing_answers_have_a_value_of_their_own_where_nobody_states_any(capsys, people, command, tmp_path):
     """And rows are lost nowhere: the control drops two of them."""
     out = tmp_path / "x.ldp.json"
-    asked = [command, "prefix", "--data", people, "--column", "age", *FAST]
+    asked = [command, "prefix", "--data", people, "--column", "age", *FAST, "--seconds", "2"]
     status, said, _ = run(capsys, *asked, *(["-o", out] if command == "optimise" else []))
     assert status == 0
     assert "402 of 402 rows counted" in said

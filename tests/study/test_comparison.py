@@ -151,6 +151,7 @@ def test_a_mechanism_from_elsewhere_is_compared():
     }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("also", "words"),
     [

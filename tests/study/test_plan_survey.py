@@ -30,6 +30,7 @@ def found():
     return st.plan(PEOPLE, ASKED, users=3000, **QUICK)
 
 
+@pytest.mark.exhaustive
 def test_its_questions_are_those_that_were_asked(found):
     assert [one.name for one in found.questions] == ["age", "smokes", "region x smokes"]
     assert [dict(one.entry.on) for one in found.questions][1:] == [
@@ -82,6 +83,7 @@ def test_its_file_asks_the_same(found, tmp_path):
 NAMES = ("age", "größe", "a b", 'say "no"', "x.y", "\\")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", NAMES)
 def test_any_name_comes_back_from_its_file(name, tmp_path):
     data = {name: ["ä", 'b "c"', "d\\e"] * MANY, "other one": [1, 2, 3] * MANY}
@@ -135,6 +137,7 @@ def test_an_error_asks_for_the_smallest_budget_for_every_question():
     assert max(less.errors(one).root_mean_square for one in less.questions) > 0.03
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("asked", [{"users": 3000}, {"epsilon": 1.0}])
 def test_an_error_is_reached_in_every_question_or_more_people_are_asked_for(asked):
     plan = st.plan(PEOPLE, ["smokes", "region"], error=0.03, seconds=5.0, **asked)

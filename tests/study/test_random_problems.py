@@ -36,7 +36,7 @@ def stated_by(solution):
     )
 
 
-@pytest.mark.sampled(67, 3)
+@pytest.mark.sampled(268, 3)
 @pytest.mark.parametrize("number", range(COUNT))
 def test_every_statement_about_a_random_problem_is_true(number):
     asked = problem(number)
@@ -138,7 +138,7 @@ def test_rounding_of_columns_that_no_query_tells_apart_changes_nothing(error):
 MATRICES = {"histogram": np.eye, "prefix": lambda n: np.tril(np.ones((n, n)))}
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("kind", MATRICES)
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 4.0])
 @pytest.mark.parametrize("n", [4, 8])

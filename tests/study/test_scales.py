@@ -123,6 +123,7 @@ def test_the_mean_of_dates_is_that_of_steps(start, step):
     assert solution.gap <= 1e-3
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("epsilon", [0.5, 3.0])
 @pytest.mark.parametrize(
     "queries",

@@ -80,7 +80,7 @@ def test_reports_and_rounds_refuse_it_too(saved, seconds, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(15)
 @pytest.mark.parametrize("name", CALLS)
 def test_a_call_keeps_to_its_seconds(monkeypatch, name):
     monkeypatch.setattr(time, "monotonic", time.process_time)
@@ -218,6 +218,7 @@ PLACEHOLDERS = {
 }
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", PLACEHOLDERS)
 def test_a_plan_names_numbers_that_look_like_placeholders(name):
     values, found = PLACEHOLDERS[name]
@@ -229,6 +230,7 @@ def test_a_plan_names_numbers_that_look_like_placeholders(name):
     assert not st.plan(values, users=1000, missing=list(found), seconds=5).placeholders
 
 
+@pytest.mark.exhaustive
 def test_the_command_line_names_the_option(capsys, tmp_path):
     path = tmp_path / "ages.csv"
     path.write_text("\n".join(["age", *map(str, AGES), "999", "-1"]) + "\n")

@@ -35,7 +35,7 @@ def test_bounds_are_those_of_the_workload_itself(name):
     assert st.lower_bounds(given, 1.0, **options) == st.lower_bounds(workload, 1.0)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", [name for name in STAND_INS if name != "name with its own domain"])
 def test_what_stands_for_a_workload_is_optimised_and_compared(name):
     given, options, workload = STAND_INS[name]

@@ -140,6 +140,7 @@ def test_every_bound_is_named_with_its_whole_meaning(solution):
     assert table.rows[table.bold][0] == solution.bounds.name
 
 
+@pytest.mark.exhaustive
 def test_a_published_mechanism_that_needs_fewer_people_for_every_answer_is_named():
     solution = st.optimise(st.prefix(24), 3.28, "quick")
     best = min(solution.baselines, key=lambda one: one.largest_comparable)

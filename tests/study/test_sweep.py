@@ -97,6 +97,7 @@ def test_a_frame_needs_pandas(budgets, monkeypatch):
         budgets.to_frame()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["budgets", "domains"])
 def test_it_plots(name, request, tmp_path):
     line = request.getfixturevalue(name)

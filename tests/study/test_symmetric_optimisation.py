@@ -39,6 +39,7 @@ def test_marginals_of_many_attributes_are_answered_near_the_bound(workload, gap)
     assert "attributes" in solution.reason
 
 
+@pytest.mark.exhaustive
 def test_ordered_values_are_answered_by_orbits():
     solution = st.optimise(st.all_range(1024), 1.0)
     assert isinstance(solution.strategy, st.strategies.OrbitStrategy)
@@ -100,6 +101,7 @@ def test_other_objectives_are_refused_where_nobody_can_list_the_types(objective)
         st.optimise(st.marginals("2^100", 2), 1.0, objective=objective)
 
 
+@pytest.mark.exhaustive
 def test_tables_of_all_attributes_are_answered_by_orbits_over_the_whole_domain():
     solution = st.optimise(st.all_marginals("2^13"), 1.0, st.Auto(max_seconds=20.0))
     assert isinstance(solution.strategy, st.strategies.OrbitStrategy)

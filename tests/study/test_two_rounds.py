@@ -50,6 +50,7 @@ def outcomes(first, second):
             yield chance, np.bincount(a, minlength=4), np.bincount(b, minlength=3)
 
 
+@pytest.mark.exhaustive
 def test_every_outcome_of_four_people_has_the_true_mean_and_at_most_the_stated_covariance():
     """The stated covariance is that of people who draw their round; a deal into two halves takes the rest off."""
     first, second = pair()
@@ -94,6 +95,7 @@ def test_the_control_other_weights_have_a_larger_variance(trust):
     )
 
 
+@pytest.mark.exhaustive
 def test_errors_are_as_stated():
     """2,000 collections: five standard errors of the mean square are exceeded with probability 6e-7."""
     first, second = pair()
@@ -133,6 +135,7 @@ def chosen_edges(repetitions, seed):
     return {pooled: np.array(some) for pooled, some in errors.items()}
 
 
+@pytest.mark.exhaustive
 def test_answers_at_edges_that_the_first_round_chose_are_unbiased():
     """A false alarm once in 16,000 (four standard errors); the control: pooled answers are off by half an error."""
     errors = chosen_edges(1200, seed=12)
@@ -208,6 +211,7 @@ def test_bins_are_merged_where_few_are(surveyed):
     assert found.ask(st.histogram(second.domain)).answers.sum() == pytest.approx(found.users)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "values",
     [

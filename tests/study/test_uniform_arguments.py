@@ -119,7 +119,7 @@ def of_matrix(name):
     return FUNCTIONS[name](st.explicit(np.eye(N)), 1.0)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(16, 3)
 @pytest.mark.parametrize("kind", MATRICES)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_matrix_is_a_workload_everywhere(name, kind):
@@ -131,6 +131,7 @@ def of_workload(name):
     return FUNCTIONS[name](st.histogram(N), 1.0)
 
 
+@pytest.mark.sampled(8, 2)
 @pytest.mark.parametrize("name", [name for name in FUNCTIONS if name not in SHAPED])
 def test_a_name_is_a_workload_everywhere(name):
     domain = {} if name in OWN_DOMAIN else {"domain": N}
@@ -143,6 +144,7 @@ def test_a_name_without_a_domain_is_refused_by_parts(name):
         FUNCTIONS[name]("histogram", 1.0)
 
 
+@pytest.mark.sampled(7, 2)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_file_is_a_workload_everywhere(name, tmp_path):
     if name not in SHAPED:
@@ -161,7 +163,7 @@ NUMBERS = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(11, 3)
 @pytest.mark.parametrize("kind", NUMBERS)
 @pytest.mark.parametrize("name", BUDGETED)
 def test_every_number_is_a_budget_everywhere(name, kind):
@@ -244,6 +246,7 @@ SEEDED = {
 }
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("kind", SEEDED)
 def test_a_seed_repeats_the_search(kind):
     workload, solver = st.marginals("2^4", 2) if kind == "junta" else st.prefix(6), SEEDED[kind]

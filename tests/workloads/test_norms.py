@@ -41,7 +41,7 @@ def test_closed_forms_are_those_of_the_gram_matrix(workload):
     assert known(workload.structure.norms) == pytest.approx(known(dense(workload)), rel=1e-8, abs=1e-6)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("make", [st.prefix, st.all_range, st.histogram], ids=lambda make: make.__name__)
 def test_bounds_from_closed_forms_are_the_dense_ones(make, epsilon):
@@ -53,6 +53,7 @@ def test_bounds_from_closed_forms_are_the_dense_ones(make, epsilon):
             assert ours[name] == pytest.approx(theirs[name], rel=1e-6), name
 
 
+@pytest.mark.exhaustive
 def test_short_ranges_are_bounded_from_below_and_closely():
     for n in range(2, 65):
         for width in range(1, n):

@@ -367,6 +367,7 @@ def stacks(draw):
 COMPOSED = some.lists(stacks(), min_size=1, max_size=2).map(w.kron)
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=40, deadline=None)
 @given(COMPOSED)
 def test_random_compositions(workload):
