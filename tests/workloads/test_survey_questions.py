@@ -41,6 +41,33 @@ def test_parities_are_told_apart_from_the_number_of_people():
     assert [one.kind for one in found] == ["total", "parity", "prefix"]
 
 
+HOURS = """
+[attributes.hours]
+bins = "0:60:20"
+[attributes.sex]
+size = 2
+[[query]]
+on = { sex = "identity" }
+"""
+MEAN = '[[query]]\non = { hours = "mean" }\nweight = 2\n'
+
+
+def test_a_mean_among_others_is_measured_by_the_range_of_its_values(tmp_path):
+    """In any unit; alone it is the sum of the values, whose weight changes nothing."""
+    domain = {"hours": st.bins("0:60:20"), "sex": 2}
+    path = tmp_path / "hours.toml"
+    path.write_text(HOURS + MEAN)
+    asked = st.Survey(domain).table("sex").mean("hours", weight=2)
+    sums = np.repeat([10.0, 30, 50], 2)
+    for workload in (asked.workload, st.load(path)):
+        assert np.allclose(workload.matrix()[-1], 2 * sums / 40)
+        assert np.allclose(workload.matrix()[:2], st.Survey(domain).table("sex").workload.matrix())
+        assert np.allclose(questions(workload)[-1].over(workload.domain).matrix(), sums)
+    assert np.allclose(st.Survey(domain).mean("hours").workload.matrix(), sums)
+    seconds = st.Survey({"hours": st.bins("0:216000:72000"), "sex": 2}).table("sex").mean("hours", weight=2)
+    assert np.allclose(seconds.workload.gram(), asked.workload.gram())
+
+
 def test_a_sum_and_the_people_with_a_value_are_one_question():
     found = questions(SURVEY.workload)
     assert [one.kind for one in found] == ["prefix", "identity", "identity", "mean", "identity"]

@@ -30,8 +30,9 @@ from stratagem.study.question import Column, Known, Question, Sample, Source, re
 from stratagem.study.ranking import Contender, Ranking, rank_questions
 from stratagem.study.solution import Solution
 from stratagem.study.summary import minimum_sentence, text
-from stratagem.workloads import stack, weighted
+from stratagem.workloads import weighted
 from stratagem.workloads.given import read_survey
+from stratagem.workloads.question import together
 from stratagem.workloads.survey import SurveyFile
 
 SECONDS = 60.0
@@ -316,7 +317,7 @@ def _planned(
 ) -> SurveyPlan:
     """Return the plan of these questions."""
     error = aim.share
-    asked = stack([weighted(one.workload, one.entry.weight) for one in questions])
+    asked = together([weighted(one.workload, one.entry.weight) for one in questions])
     counting = [one for one in questions if one.counts]
     limit = granted(aim.seconds, SECONDS)
     solver, complete = Auto(gap=CLOSE, max_seconds=limit), True
@@ -332,7 +333,7 @@ def _planned(
                 "an error was given as a share of the people, but no question counts people: give epsilon"
             )
         else:
-            counts = stack([weighted(one.workload, one.entry.weight) for one in counting])
+            counts = together([weighted(one.workload, one.entry.weight) for one in counting])
             size = sum(one.entry.weight**2 * one.workload.queries for one in counting)
             solution, complete = least_budget(
                 counts, people, error, solve, lambda found: _needed(found, counting, error), size

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
@@ -9,7 +10,7 @@ from itertools import groupby, islice
 import numpy as np
 
 from stratagem.domain.domain import Domain
-from stratagem.workloads.combined import Stack
+from stratagem.workloads.combined import Stack, Weighted
 from stratagem.workloads.explicit import counting, counts_users
 from stratagem.workloads.table import asks, on_table
 from stratagem.workloads.workload import Margin, Workload
@@ -56,6 +57,25 @@ class SurveyQuestion:
     def over(self, domain: Domain) -> Workload:
         """Return its queries over the domain of the survey, all other attributes summed out."""
         return on_table(self.workload, self.attributes, range(len(domain.sizes)), domain)
+
+
+def together(asked: Sequence[Workload]) -> Workload:
+    """Return the queries of several questions, one question after the other, in numbers that can be compared.
+
+    The sums of a mean are measured by the range of their values: an error of 1 % of the people counts as much as one
+    of 1 % of that range. In miles or euros the mean would count so much that nearly all reports would be about it.
+    """
+    return asked[0] if len(asked) == 1 else Stack(tuple(map(_by_range, asked)))
+
+
+def _by_range(asked: Workload) -> Workload:
+    """Return queries over the range of the values that they sum; what counts people stays as it is."""
+    if counts_users(asked):
+        return asked
+    weight, inner = asked.unweighted
+    sums = [one.matrix() for one in inner.factored() if not counts_users(one)]
+    spread = math.prod(float(np.ptp(one, axis=1).max()) for one in sums)
+    return Weighted(inner, weight / spread) if spread else asked
 
 
 def questions(workload: Workload) -> list[SurveyQuestion]:

@@ -26,6 +26,7 @@ from stratagem.workloads import (
     weighted,
 )
 from stratagem.workloads.explicit import Explicit, power_queries
+from stratagem.workloads.question import together
 
 
 def _numbers(domain: Domain, numbers: Sequence[float] | None) -> Sequence[float]:
@@ -247,8 +248,7 @@ class QueryRecipe:
             raise ValueError(
                 f"{source} fixes its domain {domain}, but was given {request.domain}: leave the domain out"
             )
-        parts = [one.workload(domain, source) for one in self.entries(source)]
-        return parts[0] if len(parts) == 1 else stack(parts)
+        return together([one.workload(domain, source) for one in self.entries(source)])
 
     def entries(self, source: str) -> list[QueryEntry]:
         """Return the queries, one or more; an epsilon that is none is refused here."""

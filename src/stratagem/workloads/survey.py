@@ -18,9 +18,9 @@ from stratagem.workloads import (
     along,
     histogram,
     prefix,
-    stack,
     weighted,
 )
+from stratagem.workloads.question import together
 from stratagem.workloads.recipe import QueryEntry, mean_of, moments_of
 
 
@@ -30,7 +30,7 @@ class Survey:
     """Questions about the attributes of a domain; every method returns the survey with one more.
 
     The workload is all queries one after the other. `weight` multiplies a question's queries, so that its errors count
-    `weight` squared times.
+    `weight` squared times; those of means and moments are measured by the range of their values (see `together`).
 
     >>> import stratagem as st
     >>> asked = st.Survey("age=9,region=4,income=5").prefix("age").table("region", "income").mean("income", weight=2)
@@ -60,7 +60,7 @@ class Survey:
         """
         if not self.questions:
             raise ValueError("the survey asks nothing yet: add a question, for example .table('region')")
-        return self.questions[0] if len(self.questions) == 1 else stack(self.questions)
+        return together(self.questions)
 
     def table(self, *attributes: str, weight: float = 1.0) -> Survey:
         """Count the people in every cell of the table of some attributes: one for its values, several crossed."""
