@@ -95,6 +95,12 @@ def test_nonsense_is_refused_in_one_sentence(value, fragment):
     assert len(sentence) < 300
 
 
+@pytest.mark.parametrize("given", [({"age": 9},), (2, 3), ("age=9",), (Attribute("n", Codes(3)), [4])])
+def test_what_is_no_attribute_is_told_what_makes_one(given):
+    with pytest.raises(ValueError, match=r"takes attributes: .* make one by Domain\.of"):
+        Domain(*given)
+
+
 def test_a_domain_knows_its_values():
     domain = Domain(
         Attribute("n", Codes(3)), age=bins("18:80:31", unit="years"), region=labels("N", "S", other=True)

@@ -43,7 +43,17 @@ def tables(sizes, axes):
     )
 
 
+def survey():
+    """Return four questions, of which a sum has published mechanisms whose reports are not counted."""
+    domain = st.Domain(delay=33, distance=20, origin=3, carrier=16)
+    asked = st.Survey(domain).prefix("delay").mean("distance").table("origin", "carrier").table("origin")
+    made = (((0,), 33, 0.6), ((1,), 20, 0.1), ((2, 3), 48, 0.3))
+    parts = [st.strategies.SurveyPart(a, st.published.hadamard_response(n, 1.0), s) for a, n, s in made]
+    return asked.workload, st.strategies.SurveyStrategy(domain.sizes, tuple(parts))
+
+
 PROBLEMS = {
+    "a survey": survey,
     "all-range 2^18": lambda: (st.all_range(1 << 18), cycle(1 << 18)),
     "all-range 2^20": lambda: (st.all_range(1 << 20), cycle(1 << 20)),
     "prefix 2^20": lambda: (st.prefix(1 << 20), cycle(1 << 20)),

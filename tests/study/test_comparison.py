@@ -57,6 +57,16 @@ def test_rows_are_sorted_and_lie_between_bounds_and_baselines(comparison):
     assert {row.mechanism for row in comparison.rows} == {"optimised", *applicable}
 
 
+def test_a_survey_is_compared_with_mechanisms_whose_reports_are_not_counted():
+    """The best of a mean at epsilon 1 reports real numbers."""
+    asked = st.Survey("age=9,hours=20,sex=2").prefix("age").mean("hours").table("sex")
+    found = st.compare(asked, 1.0, seconds=5.0)
+    (row,) = (row for row in found.rows if row.mechanism == "one question each")
+    assert (row.outputs, row.report) == (None, "1 of 3 parts, and its report")
+    assert found.rows[0].mechanism == "optimised"
+    assert "one question each" in str(found)
+
+
 def test_rows_agree_with_an_evaluation(comparison):
     row = next(row for row in comparison.rows if row.mechanism == "randomised-response")
     accuracy = st.evaluate(WORKLOADS["prefix"], st.published.randomised_response(16, 1.0))

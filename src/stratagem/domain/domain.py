@@ -38,7 +38,7 @@ class Domain:
     (3, 2)
 
     Raises:
-        ValueError: for no attributes, a repeated or unusable name, or a size outside 1..2^53.
+        ValueError: for no attributes, what is none, a repeated or unusable name, or a size outside 1..2^53.
     """
 
     attributes: tuple[Attribute, ...]
@@ -51,7 +51,13 @@ class Domain:
             raise ValueError(
                 f"a domain was given {len(self.attributes)} attributes, but needs 1 to {MAX_ATTRIBUTES}: {FORMS}"
             )
-        name, times = Counter(self.names).most_common(1)[0]
+        try:
+            name, times = Counter(self.names).most_common(1)[0]
+        except AttributeError:
+            raise ValueError(
+                f"a domain was given {attributes}, but takes attributes: of names with sizes, a text or a list make "
+                "one by Domain.of"
+            ) from None
         if times > 1:
             raise ValueError(
                 f"attribute {name!r} was named {times} times, but names must differ: rename all but one"

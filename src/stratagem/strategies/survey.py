@@ -120,14 +120,17 @@ class SurveyStrategy(Randomiser):
 
     @property
     def report(self) -> str:
-        return (
-            f"1 of {len(self.parts)} parts, and 1 of at most {max(one.outputs for one in self.parts)} reports"
+        reports = (
+            f"1 of at most {max(one.outputs for one in self.parts)} reports"
+            if self.runnable
+            else "its report"
         )
+        return f"1 of {len(self.parts)} parts, and {reports}"
 
     def dense(self) -> MatrixStrategy:
-        if self.outputs * self.domain_size > DENSE:
+        if self.offsets[-1] * self.domain_size > DENSE:
             raise ValueError(
-                f"a survey of {self.outputs} outputs and {self.domain_size} combinations of answers is too large for a "
+                f"a survey of {self.offsets[-1]} outputs and {self.domain_size} combinations of answers is too large for a "
                 "matrix: save it as a bundle, *.ldp.json"
             )
         cells = np.arange(self.domain_size)
@@ -176,7 +179,7 @@ class SurveyStrategy(Randomiser):
         """Draw the counts of reports (m,) when x[u] users have type u."""
         x = check_counts(x, self.domain_size)
         users = np.repeat(np.arange(len(x)), x)
-        return np.bincount(self.randomise(users, rng), minlength=self.outputs)
+        return np.bincount(self.randomise(users, rng), minlength=self.offsets[-1])
 
 
 @final

@@ -69,7 +69,8 @@ def row_of(mechanism: str, parameters: str, found: Solution | Contender) -> Row:
     """Return the row of a mechanism of this name."""
     one, exact = found.strategy, found.accuracy
     variances = found.objective, exact.worst_case_variance, exact.samples_for(ALPHA)
-    return Row(mechanism, parameters, *variances, one.epsilon, one.outputs, one.report, one.delta)
+    outputs = one.outputs if one.runnable else None
+    return Row(mechanism, parameters, *variances, one.epsilon, outputs, one.report, one.delta)
 
 
 def ranked(rows: list[Row]) -> tuple[Row, ...]:

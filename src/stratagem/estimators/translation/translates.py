@@ -308,7 +308,7 @@ class Translates(Estimator, Generic[Kind]):
         if strategy.window:
             return strategy.domain_size <= SMALL and even_scores(strategy) is None
         entries = strategy.outputs * strategy.domain_size
-        return entries <= DENSE and entries * workload.queries <= QUICK
+        return max(entries, strategy.domain_size**2) <= DENSE and entries * workload.queries <= QUICK
 
     def _by_matrix(self, workload: Workload) -> np.ndarray | None:
         """Return the largest variances (p,) by the matrix of the strategy, None where it is not written out."""
