@@ -130,8 +130,8 @@ class SurveyStrategy(Randomiser):
     def dense(self) -> MatrixStrategy:
         if self.offsets[-1] * self.domain_size > DENSE:
             raise ValueError(
-                f"a survey of {self.offsets[-1]} outputs and {self.domain_size} combinations of answers is too large for "
-                "a matrix: save it as a bundle, *.ldp.json"
+                f"a survey of {self.offsets[-1]} outputs and {self.domain_size} combinations of answers is too large "
+                "for a matrix: save it as a bundle, *.ldp.json"
             )
         cells = np.arange(self.domain_size)
         blocks = [
