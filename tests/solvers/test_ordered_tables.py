@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from stratagem.bounds.formulas import block_norms
+from stratagem.bounds.formulas import block_norms, norms
 from stratagem.estimators import estimator
 from stratagem.math.counts import counted
 from stratagem.math.privacy import uniform
 from stratagem.problem import Average
 from stratagem.solvers.junta.published_junta import sampled_tables
 from stratagem.strategies import JuntaStrategy, Pattern
+from stratagem.workloads.centring import centred
 from stratagem.workloads.harmonics import harmonics
 
 RNG = np.random.default_rng(0)
@@ -99,6 +100,24 @@ def test_queries_that_a_block_has_no_room_for_leave_a_smaller_norm(monkeypatch):
     every = block_norms(harmonics(workload))
     monkeypatch.setattr("stratagem.bounds.formulas.LARGEST", 10)
     assert 0.2 * every.centred < block_norms(harmonics(workload)).centred < every.centred
+
+
+def prefixes(sizes):
+    """Return the queries of a survey that asks how many people are up to every value of each attribute."""
+    asked = st.Survey(sizes)
+    for name in asked.domain.names:
+        asked = asked.prefix(name)
+    return asked.workload
+
+
+def test_a_survey_of_ordered_attributes_needs_no_matrix_of_all_their_values():
+    """Its blocks hold the functions of one attribute each."""
+    small = prefixes((5, 4, 3))
+    found, own = norms(small), np.linalg.eigvalsh(centred(small).gram / 60)
+    assert found.centred == pytest.approx(np.sqrt(own.clip(0)).sum(), rel=1e-6)
+    large = st.optimise(prefixes((8,) * 10), 1.0, seconds=5.0)
+    assert [one.attributes for one in large.strategy.parts] == [(k,) for k in range(10)]
+    assert large.lower_bound <= large.objective <= 1.05 * large.lower_bound
 
 
 @WORKLOADS

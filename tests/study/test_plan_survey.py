@@ -163,6 +163,17 @@ def test_a_mean_has_its_error_in_its_unit(tmp_path):
         st.plan(path, users=100, error=0.1)
 
 
+def test_many_columns_of_numbers_are_planned_together():
+    """Of 11^6 combinations of answers no matrix is made."""
+    rng = np.random.default_rng(1)
+    columns = {f"c{k}": rng.integers(0, 11, 500).tolist() for k in range(6)}
+    plan = st.plan(columns, users=100_000, seconds=10.0)
+    assert [one.name for one in plan.questions] == [*columns]
+    assert plan.domain.sizes == (11,) * 6
+    assert plan.solution.gap < 0.1
+    assert all(one.usable for one in plan.verdicts)
+
+
 def test_too_few_people_are_said_question_by_question(found):
     plan = replace(found, users=30)
     assert [one.usable for one in plan.verdicts] == [False] * 3

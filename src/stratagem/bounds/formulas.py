@@ -89,14 +89,14 @@ def norms(workload: Workload, prior: np.ndarray | None = None) -> Norms:
     """Return ||W 1||^2/n^2 and the nuclear norms of W and W P, both over n^(1/2).
 
     Under a prior p (n,): p^T V p, nan, as no bound needs it, and W (I - p 1^T) diag(n p)^(1/2) in place of W P.
-    Where the workload does not know them: by blocks where some attributes know no order, else by one
+    Where the workload does not know them: by blocks where these are smaller than the domain, else by one
     eigendecomposition for each norm. Where there is no time for these, the Frobenius norms, which are no larger.
     """
     known = workload.structure.norms if prior is None else None
     if known is not None:
         return known
     found = harmonics(workload) if prior is None else None
-    if found is not None and math.prod(found.grid) < workload.domain_size:
+    if found is not None and _functions(found) < workload.domain_size:
         return block_norms(found)
     V, n, error = workload.gram(), workload.domain.size, ulps(workload)
     p, seen = uniform(n) if prior is None else prior, centred(workload, prior)
@@ -123,6 +123,13 @@ ULPS = 16
 """Error of a block of n rows relative to its trace, in the spectral norm, over n ulp."""
 
 Attributes = tuple[int, ...]
+
+
+def _functions(found: Harmonics) -> int:
+    """Return how many functions of the ordered attributes the queries touch, the rows of the largest block."""
+    kept = ([i for i in part.attributes if i in found.ordered] for part in found.parts)
+    touched = {own for held in kept for own in subsets(held)}
+    return sum(math.prod(found.plain.sizes[i] - 1 for i in own) for own in touched)
 
 
 def block_norms(found: Harmonics) -> Norms:
