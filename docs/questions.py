@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import stratagem as st
 
 QUESTIONS, EPSILONS = (2, 3, 4, 6, 8, 10), (0.5, 1, 2, 3, 4)
-SECONDS = 20.0
+SECONDS = 90.0
 COLOURS = {"split budget": "#d55e00", "one question each": "#0072b2", "optimised": "#009e73"}
 SIZES = {"split budget": 4, "one question each": 7, "optimised": 4}
 """Of the marks: two that coincide are both seen."""
