@@ -23,10 +23,10 @@ NAMES = {
 
 
 def people(sizes: tuple[int, ...], epsilon: float) -> dict[str, float]:
-    """Return the people needed for a typical error of 1 %, by the way of asking how many are up to each value."""
+    """Return the people needed for a typical error of 1 %, by the way of asking; two values are no order."""
     asked = st.Survey(sizes)
-    for name in asked.domain.names:
-        asked = asked.prefix(name)
+    for name, size in zip(asked.domain.names, sizes, strict=True):
+        asked = asked.prefix(name) if size > 2 else asked.table(name)
     found = st.compare(asked, epsilon, seconds=SECONDS).records()
     needed = {one["mechanism"]: one["users_for_one_percent"]["root_mean_square"] for one in found}
     return {name: needed[name] for name in COLOURS}

@@ -47,7 +47,7 @@ from stratagem.study.preset import solver_of
 from stratagem.study.ranking import (
     Contender,
     Ranking,
-    rank_baselines,
+    rank_all,
     rank_invariant,
     rank_means,
     rank_questions,
@@ -273,7 +273,7 @@ def _ranking(solver: Solver) -> Callable[[Problem], Ranking]:
             return rank_invariant
         case FewQueries():
             return rank_means
-    return rank_baselines
+    return rank_all
 
 
 def _most(solver: Solver) -> int | None:

@@ -172,7 +172,7 @@ def rank_means(problem: Problem) -> Ranking:
 
     All of them as long as their tables are small; on larger domains those for the mean of a number.
     """
-    return rank_baselines(problem, MEANS if problem.workload.domain_size > RANKED else BASELINES)
+    return rank_all(problem, MEANS if problem.workload.domain_size > RANKED else BASELINES)
 
 
 def rank_also(ranked: Ranking, baselines: Iterable[Baseline], problem: Problem) -> Ranking:
@@ -234,6 +234,24 @@ def rank_questions(problem: Problem) -> Ranking:
     of epsilon. Mechanisms that are slow to tune are left out. Beside them all that `rank_invariant` ranks, but for
     domains on which only reports about all attributes together are known, and slow to tune.
     """
+    found = _ways(problem)
+    if WHOLE < problem.workload.domain_size <= RANKED:
+        return Ranking(found)
+    with within(SHARE * deadline().left):
+        others = rank_invariant(problem)
+    return Ranking((*found, *others), others.failed, others.late)
+
+
+def rank_all(problem: Problem, baselines: Iterable[Baseline] = BASELINES) -> Ranking:
+    """Return the ranking of baselines, and for several questions what is published for each of them."""
+    every = rank_baselines(problem, baselines)
+    if not (problem.plain and asks_in_parts(problem.workload)):
+        return every
+    return Ranking((*every, *_ways(problem)), every.failed, every.late)
+
+
+def _ways(problem: Problem) -> list[Contender]:
+    """Return the two ways to ask several questions by published mechanisms, those for which there is time."""
     workload, sizes = problem.workload, problem.workload.domain.sizes
     quick, tables = [one for one in BASELINES if not one.slow], by_attributes(workload)
     found = list[Contender]()
@@ -262,11 +280,7 @@ def rank_questions(problem: Problem) -> Ranking:
             found.append(Contender(name, "the best for each", strategy, objective, problem, complete))
             if time.over:
                 break
-    if WHOLE < workload.domain_size <= RANKED:
-        return Ranking(found)
-    with within(SHARE * deadline().left):
-        others = rank_invariant(problem)
-    return Ranking((*found, *others), others.failed, others.late)
+    return found
 
 
 def rank_affordable(problem: Problem, *, invariant: bool) -> Ranking:
