@@ -148,7 +148,7 @@ def test_permanent_reports_are_kept_once_and_tell_nothing_of_the_value(tmp_path)
 def test_one_value_has_one_permanent_report_however_it_is_written(tmp_path):
     found = mechanism("mixed-juntas").memoised(2 * float(mechanism("mixed-juntas").epsilon))
     memo, places = Device(tmp_path, found.bundle).client._memo, [1] * len(found.domain.sizes)
-    memo.kept = Fraction(1)  # every report is the permanent one
+    memo.kept = [Fraction(1)]  # every report is the permanent one
     reports = {memo.draw(cell, secrets.token_bytes) for cell in (places, tuple(places)) for _ in range(20)}
     assert reports == {memo.reports[int(np.ravel_multi_index(places, found.domain.sizes))]}
 

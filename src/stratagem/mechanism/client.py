@@ -49,7 +49,7 @@ SUMS = 24  # the sums by which rows of a user type are found are at most 2^24: t
 MOST_KEPT = 1 << 16  # most values of a domain for which permanent reports are kept
 FileName = str | os.PathLike[str]
 Source = Callable[[int], bytes]
-END, DIGITS = "\n", 16  # what ends a memo, as a last number may be cut off; digits of its largest number
+WHOLE = re.compile("[0-9]{1,16}( [0-9]{1,16})*\n")  # a memo: without its end a last number may be cut off
 PROMISED = (10, 100, 1000)  # reports of one person for which a memo states epsilon, beside one and any number
 _BITS = [bytes(byte >> 7 - k & 1 for byte in range(256)) for k in range(8)]  # of a byte its k-th bit
 _WIDE = [b"".join(bit[byte].to_bytes(8, "little") for bit in _BITS) for byte in range(256)]  # all, as words
@@ -162,7 +162,11 @@ def unsealed(raw: bytes, form: str, version: int, keys: str, optional: str = "")
         raise ValueError(f"the bundle is nested too deeply: {ADVICE}") from None
     except ValueError as error:
         raise ValueError(f"the bundle is not plain JSON ({str(error.args[-1])[:80]}): {ADVICE}") from None
-    _check_depth(bundle)
+    level = [bundle]
+    for _ in range(DEPTH + 1):
+        nested = [x.values() if isinstance(x, dict) else x for x in level if isinstance(x, dict | list)]
+        level = [item for items in nested for item in items]
+    _require(not level, "the bundle is nested too deeply")
     known = isinstance(bundle, dict) and bundle.get("format") == form
     _require(known, f"the bundle does not name the format {form}")
     if type(found := bundle.get("version")) is not int or found != version:
@@ -171,15 +175,6 @@ def unsealed(raw: bytes, form: str, version: int, keys: str, optional: str = "")
     same = bundle["sha256"] == fingerprint(bundle)
     _require(same, "the bundle was changed after it was written, its sha256 differs")
     return bundle
-
-
-def _check_depth(data: Any) -> None:
-    """Refuse what is nested deeper than DEPTH."""
-    level = [data]
-    for _ in range(DEPTH + 1):
-        nested = [x.values() if isinstance(x, dict) else x for x in level if isinstance(x, dict | list)]
-        level = [item for items in nested for item in items]
-    _require(not level, "the bundle is nested too deeply")
 
 
 def fingerprint(bundle: Mapping[str, Any]) -> str:
@@ -239,14 +234,15 @@ def repeated(once: Any, permanent: Any, reports: int) -> tuple[int, int]:
 def check_memo(table: Mapping[str, Any], memo: Any) -> None:
     """Refuse a memo that does not hold, in whole numbers, the epsilon that it states for numbers of reports."""
     exact_keys(memo, "the memo", "low epsilon")
-    _require(table["kind"] not in ("columns", "parts"), "a memo needs a table of two levels")
-    low = whole_number(memo["low"], "low of the memo", 1, table["low"] - 1)
-    pair = samplers(table, low)
+    tables = [part["table"] for part in table.get("parts", [{"table": table}])]
+    _require(all("low" in one for one in tables), "a memo needs a table of two levels")
+    low = whole_number(memo["low"], "low of the memo", 1, min(one["low"] for one in tables) - 1)
+    pairs = [samplers(one, low) for one in tables]
     exact_keys(memo["epsilon"], "epsilon of the memo", " ".join(map(str, PROMISED)) + " any")
     for reports, text in memo["epsilon"].items():
         bound = _exp_of(text, "epsilon of the memo")
-        high, least = (HIGH, low) if reports == "any" else repeated(*pair, int(reports))
-        if high << SCALE > least * bound:
+        worst = [(HIGH, low)] if reports == "any" else [repeated(*pair, int(reports)) for pair in pairs]
+        if any(high << SCALE > least * bound for high, least in worst):
             raise ValueError("the memo breaks its epsilon: do not use it")
 
 
@@ -271,38 +267,45 @@ def _exp_of(text: Any, where: str) -> int:
 
 
 class _Memo:
-    """Permanent reports of one person: all values have one in a file, drawn before any report, so it tells no value."""
+    """Permanent reports of one person in a file: all values of a part, or of the table, have one, so it tells none."""
 
-    def __init__(self, folder: FileName, bundle: Mapping[str, Any], user_type: Callable[[Any], Any]) -> None:
-        self.path, self.user_type, self.outputs = Path(folder), user_type, bundle["table"]["outputs"]
-        self.sizes = [attribute["size"] for attribute in bundle["domain"]]
-        once, self.permanent = samplers(bundle["table"], bundle["memo"]["low"])
-        self.kept, self.reports, self.values = kept(once, self.permanent), array("Q"), math.prod(self.sizes)
+    def __init__(self, folder: FileName, bundle: Mapping[str, Any]) -> None:
+        self.path, domain = Path(folder, f"{bundle['sha256']}.memo"), bundle["domain"]
+        whole = {"attributes": range(len(domain)), "share": 1 << WEIGHT_BITS, "table": bundle["table"]}
+        self.survey, parts = "parts" in bundle["table"], bundle["table"].get("parts", [whole])
+        pairs = [samplers(part["table"], bundle["memo"]["low"]) for part in parts]
+        self.kept, self.permanent = [kept(*pair) for pair in pairs], [pair[1] for pair in pairs]
+        self.sizes = [[domain[k]["size"] for k in part["attributes"]] for part in parts]
+        self.values = [*map(math.prod, self.sizes), 0]  # beyond the last output is no part
+        self.firsts = [0, *accumulate(part["table"]["outputs"] for part in parts)]
+        self.any, self.reports = _search_table(part["share"] for part in parts), array("Q")
         if not os.path.isdir(folder):  # noqa: PTH112 - that of Path raises what the system says
             raise ValueError(f"memo {str(folder)!r} is no folder that opens: make one for this person alone")
-        if self.values > MOST_KEPT:
+        if max(self.values) > MOST_KEPT:
             raise ValueError(f"the bundle has more than {MOST_KEPT:,} values for a memo: merge some")
-        self.path /= f"{bundle['sha256']}.memo"
 
     def draw(self, cell: Any, source: Source) -> int:
         """Return the permanent report with probability alpha, else one that is drawn by the weights."""
         if not self.reports:
-            self.reports = self._read_or_draw(source)
-        places = zip([cell] if isinstance(cell, int) else cell, self.sizes, strict=False)
+            self.number, self.reports = self._read_or_draw(source)
+        i, own = self.number, cell[self.number] if self.survey else cell
+        places = zip([own] if isinstance(own, int) else own, self.sizes[i], strict=False)
         number = reduce(lambda above, one: above * one[1] + one[0], places, 0)  # the last attribute fastest
-        permanent, other = self.reports[number], self.permanent.draw_any(source)
-        return permanent if _uniform(self.kept.denominator, source) < self.kept.numerator else other
+        permanent, other = self.reports[number], self.firsts[i] + self.permanent[i].draw_any(source)
+        return permanent if _uniform(self.kept[i].denominator, source) < self.kept[i].numerator else other
 
-    def _read_or_draw(self, source: Source) -> array[int]:
-        """Return what the file holds; of two processes that draw at once, both use what the first one keeps."""
+    def _read_or_draw(self, source: Source) -> tuple[int, array[int]]:
+        """Return the part and its reports in the file; of two processes that draw at once, both use the first one's."""
         try:
             if not self.path.exists():
-                cells = map(self.user_type, product(*map(range, self.sizes)))
-                self._keep(" ".join(str(self.permanent.draw(cell, source)) for cell in cells) + END)
+                i = bisect_right(self.any, _uniform(1 << WEIGHT_BITS, source))  # whatever the answers are
+                places, one = product(*([(k, n) for k in range(n)] for n in self.sizes[i])), self.permanent[i]
+                drawn = (self.firsts[i] + one.draw(_user_type(one, value), source) for value in places)
+                self._keep(" ".join(map(str, drawn)) + "\n")
             for draft in self.path.parent.glob(f".{self.path.name}.*"):  # also of runs that were killed
                 with suppress(OSError):
                     draft.unlink()
-            most, entered, exposed = (DIGITS + 1) * self.values + 1, 0o011, 0
+            most, entered, exposed = 17 * max(self.values) + 1, 0o011, 0
             text = _content(self.path, most, "put the memo there").decode("ascii", "replace")
             for folder in reversed(self.path.resolve().parents):  # others must enter each to go on
                 entered &= (mode := folder.stat().st_mode)
@@ -310,15 +313,14 @@ class _Memo:
             exposed |= self.path.stat().st_mode & (entered << 2 | entered << 1)
         except OSError as io:
             raise ValueError(f"{self.path} cannot be kept or read ({io.strerror}): mend that first") from None
-        words = text.removesuffix(END).split(" ")
-        reports = array("Q", (int(word) for word in words if word.isdigit() and len(word) <= DIGITS))
-        known = text.endswith(END) and len(words) == len(reports) == self.values
-        if not known or max(reports) >= self.outputs:
+        reports = array("Q", map(int, text.split() if WHOLE.fullmatch(text) else ()))
+        i, last = (bisect_right(self.firsts, end(reports, default=0)) - 1 for end in (min, max))
+        if i != last or len(reports) != self.values[i]:
             raise ValueError(f"{self.path} is damaged: put back a copy, as a new one spends the budget again")
         if exposed and os.name == "posix":
             advice = "let its owner alone do so, as by chmod 600, and chmod go-w for all folders on the way"
             raise ValueError(f"others can read or change {self.path}: {advice}")
-        return reports
+        return i, reports
 
     def _keep(self, text: str) -> None:
         """Write the file down to the disk, unless another process does so before."""
@@ -353,7 +355,7 @@ class Client:
     """Randomises values by the table of a checked bundle; `source` returns random bytes, for tests alone.
 
     A bundle with a memo is for people who report again and again. `memo` is a folder of one person, where permanent
-    reports of all values are kept, readable by its owner alone. Without a folder every report is that of a new person.
+    reports of all values (of a survey: of a part) are kept for its owner alone. Without one each is a new person's.
     One report has `epsilon`; any number of them about one value has `permanent`, which is None without a memo.
     """
 
@@ -368,7 +370,7 @@ class Client:
         self.sampler = _KINDS[bundle["table"]["kind"]](bundle["table"])
         self._plain, self._first = "user_types" in bundle["table"], next(iter(self._readers.values()))
         self._source, self._made_of = source, (bundle, source, memo)
-        self._memo = None if memo is None else _Memo(memo, bundle, self.user_type)
+        self._memo = None if memo is None else _Memo(memo, bundle)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return how a copy is made, in another process too: permanent reports stay in their folder."""

@@ -379,7 +379,11 @@ def _mechanism(bundle: Mapping[str, Any]) -> Mechanism:
     if isinstance(table, PartsTable):
         _check_domain(table.strategy, workload.domain, prior)
     utility, memo = utility_of(bundle["utility"]), bundle.get("memo")
-    memo = None if memo is None else Memo(cast("Levels", table), memo["epsilon"]["any"], memo["low"])
+    memo = (
+        None
+        if memo is None
+        else Memo(cast("Levels | PartsTable", table), memo["epsilon"]["any"], memo["low"])
+    )
     steps = tuple(bundle.get("steps", ()))
     found = Mechanism(table, Fraction(numerator, denominator), workload, name, utility, prior, memo, steps)
     if found.identifier != bundle["sha256"]:

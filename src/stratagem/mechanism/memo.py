@@ -11,7 +11,7 @@ from stratagem.io.screen import brief
 from stratagem.math.number import integer, upper
 from stratagem.math.privacy import check
 from stratagem.mechanism.client import PROMISED, SCALE, exp_below, kept, repeated, samplers
-from stratagem.mechanism.parts_table import PartsTable
+from stratagem.mechanism.parts_table import PartsTable, drawn_tables
 from stratagem.mechanism.rounding import budget, decimal_text, lower_level
 from stratagem.mechanism.table import Levels, Table
 
@@ -31,6 +31,10 @@ class Memo:
     probabilities of `table`, and any number of them about one value tells no more than the permanent report, which is
     drawn from the same rows at a larger epsilon (theory.md, section 12).
 
+    Of a survey a device draws its part once, whatever the answers are, and keeps it. All its reports are about that
+    part, and together tell no more than the permanent report of the part's table, and nothing of other answers: their
+    epsilon is the largest of the parts'.
+
     Example:
         >>> import stratagem as st
         >>> memo = st.optimise(st.histogram(4), epsilon=0.5).mechanism().memoised(2.0).memo
@@ -40,7 +44,7 @@ class Memo:
 
     __repr__ = brief
 
-    table: Levels
+    table: Levels | PartsTable
     """The probabilities of a single report."""
     permanent: str
     """Epsilon of the permanent report, as a decimal text."""
@@ -50,12 +54,7 @@ class Memo:
     @staticmethod
     def of(table: Table, epsilon: float) -> Memo:
         """Return the memo whose permanent reports have this epsilon."""
-        if isinstance(table, PartsTable):
-            raise ValueError(
-                "the mechanism is a survey, of which each report answers one part, but repeated reports need one table "
-                "for all: let everybody report once, or find a mechanism for each part"
-            )
-        if not isinstance(table, Levels):
+        if not all(isinstance(one, Levels) for _, one in drawn_tables(table)):
             raise ValueError(
                 "the mechanism states every probability by itself, rounded, but repeated reports need rows of exactly "
                 "two: find another from its queries and both epsilons"
@@ -65,25 +64,36 @@ class Memo:
                 f"the permanent epsilon is {epsilon:g}, but at most {LARGEST:g} can be kept: give a smaller one"
             )
         low, single = lower_level_of(epsilon), table.strategy.epsilon
-        if not (low < table.low and float(epsilon) > single * (1 + LEAST)):
+        if not (
+            all(low < one.low for _, one in drawn_tables(table)) and float(epsilon) > single * (1 + LEAST)
+        ):
             raise ValueError(
                 f"the permanent epsilon is {epsilon:g}, but one report alone has {single:g}: give a larger one"
             )
         return Memo(table, decimal_text(epsilon), low)
 
     @property
-    def permanent_table(self) -> Levels:
+    def permanent_table(self) -> Levels | PartsTable:
         """The probabilities of the permanent report."""
-        return replace(self.table, low=self.low)
+        if not isinstance(self.table, PartsTable):
+            return replace(self.table, low=self.low)
+        lasting = (replace(one, table=replace(one.table, low=self.low)) for one in self.table.parts)
+        return replace(self.table, parts=tuple(lasting))
 
     @cached_property
-    def _samplers(self) -> tuple[Any, Any]:
-        return samplers(self.table.data(), self.low)
+    def _samplers(self) -> list[tuple[Any, Any]]:
+        return [samplers(one.data(), self.low) for _, one in drawn_tables(self.table)]
+
+    @cached_property
+    def repeats(self) -> tuple[float, ...]:
+        """Probability alpha with which a report repeats the permanent one, for each part of a survey, else one."""
+        return tuple(float(kept(*pair)) for pair in self._samplers)
 
     @cached_property
     def kept(self) -> float:
-        """Probability alpha with which a report repeats the permanent one."""
-        return float(kept(*self._samplers))
+        """Probability with which a report repeats the permanent one: alpha, of a survey its mean over parts."""
+        shares = (share for share, _ in drawn_tables(self.table))
+        return math.fsum(share * alpha for share, alpha in zip(shares, self.repeats, strict=True))
 
     def epsilon(self, reports: int) -> float:
         """Return the exact epsilon of so many reports of one person about one value, rounded up by 10^-9 at most.
@@ -93,8 +103,8 @@ class Memo:
         """
         advice = "beyond, take the permanent epsilon"
         number = integer(reports, "the number of reports", 1, MOST, advice)
-        high, low = repeated(*self._samplers, number)
-        return math.log((high << SCALE) // low + 1) - SCALE * math.log(2)
+        ratios = (repeated(*pair, number) for pair in self._samplers)
+        return math.log(max((high << SCALE) // low + 1 for high, low in ratios)) - SCALE * math.log(2)
 
     @cached_property
     def data(self) -> dict[str, Any]:
@@ -107,7 +117,12 @@ class Memo:
 
     def __str__(self) -> str:
         """Return what is promised about one person, and what is not."""
+        part = (
+            "A device always asks the questions that chance gave it, and reports nothing about others: a value is all "
+            "answers to these.\n"
+        )
         return (
+            f"{part if isinstance(self.table, PartsTable) else ''}"
             f"One report reveals at most epsilon {upper(self.epsilon(1))}.\n"
             f"All reports about one unchanged value together reveal at most {upper(float(self.permanent))}.\n"
             f"Each repeats a permanent report (kept on the device) with probability {100 * self.kept:.3g} %.\n"

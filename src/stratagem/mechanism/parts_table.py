@@ -99,6 +99,15 @@ class PartsTable(Table):
         return self.strategy.cells(one.attributes, places)
 
 
+def drawn_tables(table: Table) -> list[tuple[float, Any]]:
+    """Return the tables of a survey's parts and how often each is drawn, or the one table, always."""
+    return (
+        [(one.share / TOTAL, one.table) for one in table.parts]
+        if isinstance(table, PartsTable)
+        else [(1.0, table)]
+    )
+
+
 def whole_shares(shares: np.ndarray) -> list[int]:
     """Return whole numbers of sum 2^32 next to probabilities (k,), at least 1 each: the method of largest remainders.
 

@@ -48,7 +48,7 @@ export async function parse(raw) {
   if (canonical(bundle.certificate) !== canonical(certificate(bundle.table, bundle.epsilon))) {
     refuse(`the certificate is not that of the table: ${ADVICE}`);
   }
-  if ("memo" in bundle) checkMemo(KINDS[bundle.table.kind], bundle.table, bundle.memo, SCALE, expBelow);
+  if ("memo" in bundle) checkMemo(bundle.table, bundle.memo, SCALE, expBelow);
   if ("steps" in bundle) checkSteps(bundle, SCALE, expBelow);
   return bundle;
 }

@@ -6,7 +6,7 @@
  *     const client = await load("bundle.ldp.json");
  *     const report = client.randomise(17);
  *
- * Of a survey a device may draw its part first, keep the number, and ask for no more than that part is about:
+ * Of a survey a device may draw its part first, keep the number (a memo does), and ask for no more than it is about:
  *
  *     const part = client.part(), { attributes } = client.parts[part];
  *     const report = client.randomise({ age: 17 }, part);
@@ -59,13 +59,15 @@ export class Client {
     this.readers = bundle.domain.map(reader);
     this.bytes = new Uint8Array(16);
     this.ahead = new Ahead(source);
-    const keeps = bundle.memo && (memo ?? null) !== null, Kind = KINDS[bundle.table.kind];
-    this.memo = keeps ? new Memo(Kind, bundle, memo, (places) => this.userType(places)) : null;
+    this.memo = bundle.memo && (memo ?? null) !== null ? new Memo(bundle, memo) : null;
   }
 
-  /** Return the number of the part that a report is to be about, drawn by the shares before anything is asked. */
+  /** Return the number of the part that a report is to be about, drawn by the shares before anything is asked.
+   *
+   * With a memo it is always the one that the memo keeps.
+   */
   part() {
-    return this.parts.length > 1 ? this.sampler.part(this.ahead.source) : 0;
+    return this.parts.length > 1 ? (this.memo ?? this.sampler).part(this.ahead.source) : 0;
   }
 
   /** Return the number of the part that an output is about. */

@@ -36,6 +36,7 @@ async function start() {
   const keeping = keeps();
   try {
     client = await load(new URL("bundle.ldp.json", document.baseURI), keeping ? {} : { memo: null });
+    if (client.memo) client.part(); // one that cannot be kept or is damaged asks nothing
   } catch (error) {
     $("outcome").textContent = "This form cannot be used here, and nothing was sent. Try another browser; if that does not "
       + `help, tell the people who run the survey: ${error.message}.`;
@@ -74,7 +75,7 @@ function isSurvey() {
 /** Return the part that this device asks about; it is kept before it asks, so that a reload draws no other. */
 function drawnPart() {
   const { part } = record.read();
-  if (client.parts.length === 1) return 0;
+  if (client.parts.length === 1 || client.memo) return client.part();
   if (client.parts[part]?.attributes) return part;
   record.write({ ...record.read(), part: client.part() });
   return record.read().part;
@@ -96,10 +97,10 @@ function ask(part) {
   }
   $("fields").replaceChildren(...questions.map(({ element }) => element));
   const ones = some === many ? "all of them" : some === 1 ? "only this one" : `only these ${some}`;
-  const kept = record.lasting ? " Loading this page again does not change that." : "";
+  const lasting = client.memo ? " It asks the same each time." : " Loading this page again does not change that.";
   $("chosen").hidden = !isSurvey();
   $("chosen").textContent = `This survey has ${many} questions. By chance, this device asks ${ones}.`
-    + (submit ? kept : " Load this page again to see others.");
+    + (!submit && !client.memo ? " Load this page again to see others." : record.lasting ? lasting : "");
   asked = part;
 }
 
@@ -324,7 +325,7 @@ function facts() {
     "Sent to": place || "nowhere",
     "Not sent": "your answer, cookies; the server sees your network address, browser and language, as every server does",
     "Kept here": memo
-      ? "a permanent report for each possible answer, a report that waits, and how many were sent; never your answer"
+      ? `${isSurvey() ? "which questions it asks, " : ""}a permanent report for each possible answer, a report that waits, and how many were sent; never your answer`
       : submit && record.lasting
         ? `${isSurvey() ? "which questions it asks, " : ""}a report that waits, and that it was sent; never your answer`
         : "nothing",
