@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -14,7 +15,7 @@ from stratagem.estimation.working_set import EVERY
 from stratagem.estimators import Evidence, estimator
 from stratagem.estimators.best_linear import Averaged, BestLinear, Rounds
 from stratagem.estimators.estimator import About
-from stratagem.estimators.survey import SurveyEvidence
+from stratagem.estimators.survey import Surveyed, SurveyEvidence
 from stratagem.math.counts import Counts
 from stratagem.strategies import Runnable, SurveyStrategy
 from stratagem.workloads import DomainLike, Workload
@@ -32,7 +33,7 @@ def estimate(
     confidence: float = 0.95,
     simultaneous: bool = False,
     about: About = "users",
-    rounds: Rounds | None = None,
+    rounds: Sequence[Rounds] = (),
     base: Workload | None = None,
 ) -> Estimate:
     """Return the answers of a workload (p queries over n user types) from counts of reports (m,).
@@ -52,8 +53,8 @@ def estimate(
         simultaneous: Whether all intervals hold together (Sidak) or each alone.
         about: `users` for the true answers of the users who reported; `population` for those of the population
             that they are a random sample of, scaled to as many users.
-        rounds: Says that the counts hold several reports of every user, made by a memo; the answers are then about
-            their means. None for one report a user.
+        rounds: Says that the counts hold several reports of every user, made by a memo, for each part of a survey, else
+            once; the answers are then about their means. Empty for one report a user.
         base: The queries for which a post-processed data vector is made, where these determine the workload: then
             one cell has one answer, whatever it is asked with. A mechanism passes its own; None for the workload.
 
@@ -72,12 +73,13 @@ def estimate(
     """
     workload = workload_of(workload, domain, lambda: base.domain if base else strategy.domain_size)
     chosen = _checked(method, confidence, about)
-    if rounds is not None:
-        evidence = Averaged(BestLinear(strategy.listed(), prior), rounds).evidence(counts)
+    survey = isinstance(strategy, SurveyStrategy)  # its tables are listed one by one
+    if rounds and survey:
+        evidence = Surveyed(strategy, tuple(rounds)).evidence(counts)
+    elif rounds:
+        evidence = Averaged(BestLinear(strategy.listed(), prior), *rounds).evidence(counts)
     else:
-        listed = chosen.listed and not isinstance(
-            strategy, SurveyStrategy
-        )  # its tables are listed one by one
+        listed = chosen.listed and not survey
         evidence = estimator(strategy.listed() if listed else strategy, prior).evidence(counts)
     evidence = evidence if chosen.unbiased else evidence.written_out()
     shown = {"confidence": confidence, "simultaneous": simultaneous, "about": about}

@@ -220,6 +220,8 @@ class Rounds(NamedTuple):
     """Probability alpha with which a report repeats the permanent one."""
     epsilon: float
     """Permanent epsilon, of any number of reports of one user."""
+    share: float = 1.0
+    """Probability s that a user's reports are of this table: below 1 the last report stands for all of other parts."""
 
 
 @final
@@ -232,7 +234,8 @@ class Averaged(Dense):
 
         (1/k) sum_z Q[z, u] R e_z (R e_z)^T + (1 - 1/k) sum_y P[y, u] t_y t_y^T,  P = (Q - (1 - alpha) rho 1^T)/alpha,
 
-    both linear in Q x, which the reports estimate without bias (theory.md, section 12).
+    both linear in Q x, which the reports estimate without bias (theory.md, section 12). With probability 1 - s all k
+    reports of a user are the last one, whose scores h = R e_m are their own mean.
     """
 
     one: BestLinear
@@ -264,8 +267,8 @@ class Averaged(Dense):
         Raises:
             ValueError: as `BestLinear.evidence`, or unless their number is a multiple of the number of rounds.
         """
-        checked = self.one.evidence(counts)
-        if checked.users % self.rounds.number:
+        checked, k = self.one.evidence(counts), self.rounds.number
+        if checked.users % k or (self.rounds.share < 1 and checked.counts[-1] % k):
             raise ValueError(
                 f"{checked.users:,} reports are not the same number in each of {self.rounds.number:,} rounds: give the "
                 "reports of people who took part in every round"
@@ -303,15 +306,20 @@ class Averaged(Dense):
 
         With t_y and P as above, sum_y (P x)_y t_y t_y^T is
         alpha R diag(Q x) R^T - alpha (1 - alpha) N R diag(rho) R^T + (1 - alpha)(x g^T + g x^T)
-        - (1 - alpha)^2 N g g^T, g = R rho.
+        - (1 - alpha)^2 N g g^T, g = R rho. Below s = 1 it is that of s N users, without what others add to
+        R diag(Q x) R^T and to x, and (1 - s) N h h^T for these.
         """
-        redrawn, g = self._redrawn
-        a, b, cross = self.rounds.kept, 1 - self.rounds.kept, np.outer(x, g)
-        return a * single - a * b * users * redrawn + b * (cross + cross.T) - b * b * users * np.outer(g, g)
+        redrawn, g, h = self._redrawn
+        a, b, own, others = self.rounds.kept, 1 - self.rounds.kept, self.rounds.share * users, np.outer(h, h)
+        others, cross = (users - own) * others, np.outer(x - (users - own) * h, g)
+        within = a * (single - others) - a * b * own * redrawn + b * (cross + cross.T)
+        return within - b * b * own * np.outer(g, g) + others
 
     @cached_property
-    def _redrawn(self) -> tuple[np.ndarray, np.ndarray]:
-        """R diag(rho) R^T (n x n) and R rho (n,) of reports that are drawn whatever the value."""
-        rho = self.one.strategy.lowest
+    def _redrawn(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """R diag(rho) R^T (n x n), R rho (n,) of reports that are drawn whatever the value, and h (n,) of the last."""
+        rho, last = self.one.strategy.lowest.copy(), np.zeros(self.one.strategy.outputs)
+        if self.rounds.share < 1:
+            rho[-1], last[-1] = 0, 1
         rho = rho / rho.sum()
-        return self.one.estimated_spread(rho), self.one.estimated_data(rho)
+        return self.one.estimated_spread(rho), self.one.estimated_data(rho), self.one.estimated_data(last)

@@ -11,6 +11,7 @@ from typing import NamedTuple, final
 import numpy as np
 
 from stratagem.estimators.accuracy import Accuracy, UnsupportedWorkloadError, check_entries, check_sizes
+from stratagem.estimators.best_linear import Averaged, BestLinear, Rounds
 from stratagem.estimators.estimator import (
     About,
     Estimator,
@@ -72,11 +73,30 @@ class Surveyed(Estimator):
     """
 
     strategy: SurveyStrategy | SplitStrategy
+    rounds: tuple[Rounds, ...] = ()
+    """How users of each part reported several times by a memo, which keeps their part; empty for one report each."""
 
     @cached_property
     def through(self) -> tuple[Estimator, ...]:
         """The estimator of every part."""
         return tuple(estimator(one.strategy) for one in self.strategy.parts)
+
+    def averaged(self, part: int) -> Estimator | Averaged:
+        """Return the estimator of a part for its own users, of several rounds by the means of their reports."""
+        if not self.rounds:
+            return self.through[part]
+        return Averaged(BestLinear(self.strategy.parts[part].strategy.listed()), self.rounds[part])
+
+    def among_others(self, part: int) -> Estimator | Averaged | None:
+        """Return the same of a part's table for all users; None where the table is too large to be listed."""
+        one, strategy = self.strategy.parts[part], self.strategy.parts[part].among_others()
+        if not self.rounds:
+            return None if strategy is None else estimator(strategy)
+        if strategy is None:
+            raise ValueError(
+                "a table of the survey is too large for means of several reports: estimate every round"
+            )
+        return Averaged(BestLinear(strategy), self.rounds[part]._replace(share=one.share))
 
     def asked(self, workload: Workload) -> list[PartQueries]:
         """Return the queries by the part that answers them: of those that hold all their attributes, the best.
@@ -239,15 +259,14 @@ class SurveyEvidence(Evidence):
 
     @property
     def users(self) -> int:
-        return self.counts.sum()
+        return self.counts.sum() // (self.estimator.rounds[0].number if self.estimator.rounds else 1)
 
     @cached_property
     def parts(self) -> tuple[Evidence | None, ...]:
         """What the reports of every part say by themselves; None without any."""
         counts = [self._counts(i) for i in range(len(self.strategy.parts))]
         return tuple(
-            through.evidence(one) if one.sum() else None
-            for through, one in zip(self.estimator.through, counts, strict=True)
+            self.estimator.averaged(i).evidence(one) if one.sum() else None for i, one in enumerate(counts)
         )
 
     @cached_property
@@ -257,9 +276,9 @@ class SurveyEvidence(Evidence):
     def of_table(self, part: int) -> Evidence | None:
         """Return what all reports say of the table of a part, of all users; None where that is not listed."""
         if part not in self._tables:
-            strategy, own = self.strategy.parts[part].among_others(), self._counts(part)
-            counts = None if strategy is None else np.append(own.dense(), self.users - own.sum())
-            self._tables[part] = None if strategy is None else estimator(strategy).evidence(counts)
+            through, own = self.estimator.among_others(part), self._counts(part)
+            counts = None if through is None else np.append(own.dense(), self.counts.sum() - own.sum())
+            self._tables[part] = None if through is None else through.evidence(counts)
         return self._tables[part]
 
     def _counts(self, part: int) -> SparseCounts:

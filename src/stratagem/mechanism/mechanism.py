@@ -45,7 +45,6 @@ from stratagem.mechanism.rounding import budget, decimal_text, nearest_table, ri
 from stratagem.mechanism.table import (
     SEARCH,
     Exact,
-    Levels,
     Table,
     encode,
     prior_of,
@@ -281,15 +280,15 @@ class Mechanism:
         asked = own if workload is None else workload
         return estimate(self.strategy, counts, asked, base=self.workload, **options)
 
-    def _rounds(self, number: int) -> Rounds | None:
+    def _rounds(self, number: int) -> list[Rounds]:
         k = integer(number, "the number of rounds", 1, 1 << 53, "give how often each person reported")
         if k == 1:
-            return None
+            return []
         if self.memo is None:
             raise ValueError(
                 f"{k:,} rounds were given, but this mechanism has no memo: estimate from every round by itself"
             )
-        return Rounds(k, self.memo.kept, float(self.memo.permanent))
+        return [Rounds(k, alpha, float(self.memo.permanent)) for alpha in self.memo.repeats]
 
     def plot(self, path: str | Path | None = None, width: float | None = None) -> Figure:
         """Draw the strategy and the error of every query, as `Solution.plot`, without the bound.
@@ -379,11 +378,7 @@ def _mechanism(bundle: Mapping[str, Any]) -> Mechanism:
     if isinstance(table, PartsTable):
         _check_domain(table.strategy, workload.domain, prior)
     utility, memo = utility_of(bundle["utility"]), bundle.get("memo")
-    memo = (
-        None
-        if memo is None
-        else Memo(cast("Levels | PartsTable", table), memo["epsilon"]["any"], memo["low"])
-    )
+    memo = None if memo is None else Memo(cast("Any", table), memo["epsilon"]["any"], memo["low"])
     steps = tuple(bundle.get("steps", ()))
     found = Mechanism(table, Fraction(numerator, denominator), workload, name, utility, prior, memo, steps)
     if found.identifier != bundle["sha256"]:

@@ -7,24 +7,27 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from stratagem.bounds import noiseless
 from stratagem.estimators import ask
 from stratagem.estimators.best_linear import Averaged, BestLinear, Rounds
+from stratagem.estimators.survey import Surveyed
 from stratagem.math.deadline import deadline, within
 from stratagem.math.number import above_minimum
 from stratagem.mechanism.client import MOST_BITS
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.mechanism.memo import lower_level_of
+from stratagem.mechanism.parts_table import drawn_tables
 from stratagem.mechanism.rounding import rounded
-from stratagem.mechanism.table import Levels
+from stratagem.mechanism.table import Exact, Levels
 from stratagem.problem import Problem
 from stratagem.solvers.series import Candidate
-from stratagem.strategies import MatrixStrategy
+from stratagem.strategies import MatrixStrategy, Strategy, SurveyStrategy, TranslationStrategy
 from stratagem.strategies.two_level import two_levels
 from stratagem.study.constrained import Kind, SearchStart, Solve, constrained, in_whole_numbers
 from stratagem.study.solution import Solution
+from stratagem.workloads import Workload
 
 POINTS = 4
 """Budgets between the two epsilons, ends included, for which sets are looked for first."""
@@ -100,16 +103,28 @@ def _candidates(problem: Problem, solve: Solve) -> Iterator[Candidate]:
 
 def _made(problem: Problem, budget: float, solve: Solve) -> Candidate:
     """Return the strategy for one report whose sets are best for a budget, with the objective of a mean."""
-    strategy = solve(replace(problem, epsilon=budget), NEAR).strategy
+    strategy, permanent = solve(replace(problem, epsilon=budget), NEAR).strategy, problem.constraint
+    if isinstance(strategy, SurveyStrategy):
+        parts = (
+            replace(one, strategy=_once(cast("Any", one.strategy), budget, problem.epsilon))
+            for one in strategy.parts
+        )
+        once: Exact = replace(strategy, parts=tuple(parts))
+    else:
+        once = _once(strategy, budget, problem.epsilon)
+    made = Mechanism.of(once, problem.workload, problem.epsilon).memoised(permanent.epsilon)
+    return Candidate(once, _total(problem, variances_of_means(made, [permanent.reports])[0]), budget)
+
+
+def _once(strategy: Strategy | TranslationStrategy, budget: float, epsilon: float) -> Any:
+    """Return the strategy for one report of this epsilon that has the sets and weights of one for a budget."""
     strategy = two_levels(strategy) if isinstance(strategy, MatrixStrategy) else strategy
     table = rounded(strategy, Fraction(budget * (1 + 1e-9)), MOST_BITS)
     if not isinstance(table, Levels):
         raise ValueError(
             "the best strategy has rows of more than two probabilities, but repeated reports need two"
         )
-    once, permanent = replace(table, low=lower_level_of(problem.epsilon)).strategy, problem.constraint
-    made = Mechanism.of(once, problem.workload, problem.epsilon).memoised(permanent.epsilon)
-    return Candidate(once, _total(problem, variances_of_means(made, [permanent.reports])[0]), budget)
+    return replace(table, low=lower_level_of(epsilon)).strategy
 
 
 def _total(problem: Problem, variance: float) -> float:
@@ -149,10 +164,17 @@ def variances_of_means(mechanism: Mechanism, numbers: Sequence[int]) -> list[flo
     Raises:
         ValueError: for a table whose rows are too many to list.
     """
-    kept = mechanism.memo.kept if mechanism.memo else 1.0
-    one, rounds = (
-        BestLinear(mechanism.strategy.listed(), mechanism.prior),
-        Rounds(1, kept, float(mechanism.epsilon)),
-    )
-    single, lasting = Averaged(one, rounds).totals(mechanism.workload)
+    found = [through.totals(queries) for through, queries in _through(mechanism)]
+    single, lasting = map(math.fsum, zip(*found, strict=True))
     return [lasting + (single - lasting) / k for k in numbers]
+
+
+def _through(mechanism: Mechanism) -> list[tuple[Averaged, Workload]]:
+    """Return the estimators of means of reports, of a survey one for each part, and the queries that each answers."""
+    strategy, workload, memo = mechanism.strategy, mechanism.workload, mechanism.memo
+    repeats = memo.repeats if memo else [1.0] * len(drawn_tables(mechanism.table))
+    rounds = tuple(Rounds(1, alpha, float(mechanism.epsilon)) for alpha in repeats)
+    if not isinstance(strategy, SurveyStrategy):
+        return [(Averaged(BestLinear(strategy.listed(), mechanism.prior), *rounds), workload)]
+    survey = Surveyed(strategy, rounds)
+    return [(cast("Averaged", survey.among_others(i)), queries) for i, queries, _ in survey.by_part(workload)]
