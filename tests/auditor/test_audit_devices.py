@@ -96,7 +96,7 @@ def plan_of(case):
 
 def kept_more(client, _):
     memo = client._memo
-    memo.kept = Fraction(memo.kept.numerator * 5 // 4, memo.kept.denominator)
+    memo.kept = [Fraction(one.numerator * 5 // 4, one.denominator) for one in memo.kept]
 
 
 def telling(client, _):
@@ -106,7 +106,7 @@ def telling(client, _):
 
 
 def aware(memo, draw, cell, source):
-    memo.permanent.draw_any = lambda source: memo.permanent.draw(cell, source)
+    memo.permanent[0].draw_any = lambda source: memo.permanent[0].draw(cell, source)
     return draw(cell, source)
 
 
@@ -125,7 +125,7 @@ def alike(client, _):
 def following(client, _):
     """The permanent report of a value follows from the value, as by a seed that is the same on all devices."""
     memo = client._memo
-    drawn = [memo.permanent.draw(cell, random.Random(cell).randbytes) for cell in range(memo.values)]
+    drawn = [memo.permanent[0].draw(cell, random.Random(cell).randbytes) for cell in range(memo.values[0])]
     memo.path.write_text(" ".join(map(str, drawn)) + "\n")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -15,12 +14,13 @@ from stratagem.auditor.check import Asked, Found, first_checks
 from stratagem.auditor.event import MISS, quantile
 from stratagem.auditor.goodness import noticed_share, share_fit
 from stratagem.auditor.output_classes import OutputClasses
-from stratagem.auditor.plan import Plan
-from stratagem.auditor.planning import plan
+from stratagem.auditor.plan import Classes, Plan
+from stratagem.auditor.planning import by_part, plan
 from stratagem.auditor.runner import Devices, Reports, joined
 from stratagem.mechanism.client import WEIGHT_BITS
 from stratagem.mechanism.mechanism import Mechanism
-from stratagem.mechanism.table import Levels, TranslationTable
+from stratagem.mechanism.parts_table import drawn_tables
+from stratagem.mechanism.table import Table, TranslationTable
 
 DEVICES = (40, 200)
 """Least and most devices, in pairs of one value; within these limits as many as tell permanent reports that always
@@ -34,16 +34,22 @@ SPARE = 0.01
 
 
 class Redrawn(NamedTuple):
-    """The law rho of what replaces the permanent report, for runs of outputs that are equally likely."""
+    """The law rho of what replaces the permanent report, in its part, for runs of outputs that are equally likely."""
 
     probabilities: np.ndarray
     """Probability of each output of a run (k,)."""
     ends: np.ndarray
     """Number of the first output behind each run (k,)."""
+    parts: np.ndarray
+    """Number of the part of a survey that each run is of (k,), else 0."""
 
     def of(self, outputs: np.ndarray) -> np.ndarray:
         """Return the probabilities of outputs."""
         return self.probabilities[np.searchsorted(self.ends, outputs, side="right")]
+
+    def part(self, outputs: np.ndarray) -> np.ndarray:
+        """Return the parts that outputs are of."""
+        return self.parts[np.searchsorted(self.ends, outputs, side="right")]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -52,15 +58,18 @@ class DevicePlan:
 
     A device repeats the permanent report Y with probability alpha, else it draws from rho. Among r reports the output
     that exceeds its share r (1 - alpha) rho by the most is Y with probability 1 - error at least: either the excess of
-    Y is below r alpha/2, or that of another output is not, and both are binomial tails.
+    Y is below r alpha/2, or that of another output is not, and both are binomial tails. Of a survey that holds in the
+    part of the device, which Y tells, with the alpha and rho of that part.
     """
 
     single: Plan
     """Plan of an audit of single reports."""
     permanent: Plan
     """Plan of an audit of permanent reports, of the same user types."""
-    kept: float
-    """Probability alpha of repeating the permanent report."""
+    kept: np.ndarray
+    """Probability alpha of repeating the permanent report in every part, of one table (1,)."""
+    favoured: np.ndarray
+    """Probability (parts x t) with which a report drawn whatever the value favours each user type, in every part."""
     redrawn: Redrawn
     devices: int
     reports: int
@@ -71,14 +80,6 @@ class DevicePlan:
     """Bound on the probability of missing a client that draws its permanent reports anew at every start."""
     alike: float
     """Probability that two devices with one value have the same permanent report, averaged over the user types."""
-
-    @cached_property
-    def favoured(self) -> np.ndarray:
-        """Probability with which a report favours each user type (t,) if it is drawn whatever the value."""
-        of_one, of_permanent = (
-            np.array([one.probability for one in found.favoured]) for found in (self.single, self.permanent)
-        )
-        return np.clip((of_one - self.kept * of_permanent) / (1 - self.kept), 0, 1)
 
     def shared(self, level: float) -> float | None:
         """Return the least share of pairs of devices with one permanent report that is noticed in 99 of 100 audits.
@@ -91,14 +92,17 @@ class DevicePlan:
 def plan_devices(mechanism: Mechanism, single: Plan, false_alarm: float) -> DevicePlan:
     """Return the plan of an audit of devices, which shares a false-alarm rate with the audit of single reports."""
     assert mechanism.memo is not None
-    table = mechanism.memo.permanent_table
-    permanent = plan(table.strategy, single.user_types, DEVICES[0], false_alarm / 4)
-    kept, law = mechanism.memo.kept, redrawn(table)
+    lasting = mechanism.memo.permanent_table.strategy
+    permanent = plan(lasting, single.user_types, DEVICES[0], false_alarm / 4)
+    kept, law = np.array(mechanism.memo.repeats), redrawn(mechanism.table)
+    own, single_own = by_part(lasting, permanent), by_part(mechanism.strategy, single)
+    shares = [share for share, _ in drawn_tables(mechanism.table)]
     same = float(np.mean([_alike(parts[0][1]) for parts in permanent.partitions]))
+    anew = float(np.dot(shares, [np.mean([_alike(parts[0][1]) for parts in one]) for one, _ in own]))
     raw = float(np.mean([one.probability for one in permanent.favoured]))
     wanted = (
         math.ceil(math.log(most) / math.log(p))
-        for p, most in ((raw, false_alarm / 100), (same, MISS), (math.sqrt(same), false_alarm / 100))
+        for p, most in ((raw, false_alarm / 100), (anew, MISS), (math.sqrt(same), false_alarm / 100))
         if p < 1
     )
     devices = -(-min(max(DEVICES[0], *wanted, 0), DEVICES[1]) // 2) * 2
@@ -109,11 +113,12 @@ def plan_devices(mechanism: Mechanism, single: Plan, false_alarm: float) -> Devi
         single=single,
         permanent=permanent,
         kept=kept,
+        favoured=_favoured(single_own, own, kept),
         redrawn=law,
         devices=devices,
         reports=reports,
         error=error,
-        missed=min((same + (1 - same) * unseen) ** devices, 1.0),
+        missed=min((anew + (1 - anew) * unseen) ** devices, 1.0),
         alike=same,
     )
 
@@ -123,23 +128,38 @@ def _alike(classes: OutputClasses) -> float:
     return float(np.square(classes.probabilities).sum())
 
 
-def redrawn(table: Levels) -> Redrawn:
+def _favoured(single: Sequence[Classes], permanent: Sequence[Classes], kept: np.ndarray) -> np.ndarray:
+    """Return the probability (parts x t) that what replaces a permanent report favours each user type."""
+    of_one, lasting = (
+        np.array([[one.probability for one in favoured] for _, favoured in found])
+        for found in (single, permanent)
+    )
+    return np.clip((of_one - kept[:, None] * lasting) / (1 - kept[:, None]), 0, 1)
+
+
+def redrawn(table: Table) -> Redrawn:
     """Return the law rho of a table: rows, or patterns whose outputs are equally likely, by their weights alone."""
-    weights = np.asarray(table.weights) / (1 << WEIGHT_BITS)
-    ends = np.arange(len(weights) + 1)
-    if isinstance(table, TranslationTable):
-        ends = np.array(table.strategy.offsets)
-    return Redrawn(weights / np.diff(ends), ends[1:])
+    found, first = [], 0
+    for part, (_, one) in enumerate(drawn_tables(table)):
+        weights = np.asarray(one.weights) / (1 << WEIGHT_BITS)
+        ends = one.strategy.offsets if isinstance(one, TranslationTable) else np.arange(len(weights) + 1)
+        found.append((weights / np.diff(ends), first + np.asarray(ends)[1:], np.full(len(weights), part)))
+        first += one.strategy.outputs
+    return Redrawn(*map(np.concatenate, zip(*found, strict=True)))
 
 
-def _reports(kept: float, law: Redrawn, level: float) -> tuple[int, float, float]:
+def _reports(kept: np.ndarray, law: Redrawn, level: float) -> tuple[int, float, float]:
     """Return how many reports of a start tell the permanent report, the error, and how often another one is missed."""
-    rho, place = np.unique(law.probabilities, return_inverse=True)
-    times = np.bincount(place, np.diff(law.ends, prepend=0))
+    parts, runs = [], np.diff(law.ends, prepend=0)
+    for part, alpha in enumerate(kept.tolist()):
+        rho, place = np.unique(law.probabilities[law.parts == part], return_inverse=True)
+        parts.append((alpha, rho, np.bincount(place, runs[law.parts == part])))
     r, most = REPORTS
     while True:
-        error = _mistaken(kept, rho, times, r)
-        unseen = max(_unseen(kept, float(p), r, level - error) for p in (rho[0], rho[-1]))
+        error = max(_mistaken(alpha, rho, times, r) for alpha, rho, times in parts)
+        unseen = max(
+            _unseen(alpha, float(p), r, level - error) for alpha, rho, _ in parts for p in (rho[0], rho[-1])
+        )
         if r >= most or (error <= SPARE * level and unseen <= MISS / 10):
             return r, error, unseen
         r *= 2
@@ -201,11 +221,12 @@ def device_checks(planned: DevicePlan, seen: Seen) -> tuple[list[Found], list[Fo
         y = _permanent(planned, first)
         permanent.append(y)
         after = np.concatenate([_valid(one.outputs[1:]) for one in later])
-        rho = float(planned.redrawn.of(np.array([y]))[0])
-        kept.append((int((after == y).sum()), len(after), planned.kept + (1 - planned.kept) * rho))
+        rho, part = float(planned.redrawn.of(np.array([y]))[0]), int(planned.redrawn.part(np.array([y]))[0])
+        alpha = float(planned.kept[part])
+        kept.append((int((after == y).sum()), len(after), alpha + (1 - alpha) * rho))
         own.append(("memo", planned.single.user_types[place], min(share_fit(*kept[-1]) + planned.error, 1.0)))
         others, favoured = after[after != y], planned.single.favoured[place]
-        inside = planned.favoured[place] - rho * float(favoured.holds(np.array([y]))[0])
+        inside = planned.favoured[part, place] - rho * float(favoured.holds(np.array([y]))[0])
         share = inside / (1 - rho) if rho < 1 else 0.0
         replaced.append((int(favoured.holds(others).sum()) if len(others) else 0, len(others), share))
     reports = np.array(permanent)
@@ -254,7 +275,7 @@ def _permanent(planned: DevicePlan, first: Reports) -> int:
     outputs, counts = np.unique(_valid(first.outputs), return_counts=True)
     if not len(outputs):
         return 0
-    share = (1 - planned.kept) * planned.redrawn.of(outputs)
+    share = (1 - planned.kept[planned.redrawn.part(outputs)]) * planned.redrawn.of(outputs)
     return int(outputs[(counts - counts.sum() * share).argmax()])
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stratagem.auditor import survey_plan, table_plan, translation_plan
-from stratagem.auditor.plan import Chosen, Plan
+from stratagem.auditor.plan import Chosen, Classes, Plan
 from stratagem.strategies import Randomiser, SurveyStrategy, TranslationStrategy
 
 
@@ -18,6 +18,8 @@ class Planner(NamedTuple):
     """Returns user types to test: all where there are no more than asked for, otherwise mostly random ones."""
     plan: Callable[..., Plan]
     """Returns the plan of an audit of some user types, events chosen for a number of reports of each."""
+    by_part: Callable[..., list[Classes]] | None = None
+    """Returns the classes of outputs of every part of a survey; None where there are no parts."""
 
 
 @singledispatch
@@ -36,6 +38,12 @@ def plan(strategy: Randomiser, user_types: Sequence[int], samples: int, level: f
     return planner(strategy).plan(strategy, user_types, samples, level)
 
 
+def by_part(strategy: Randomiser, planned: Plan) -> list[Classes]:
+    """Return the classes of outputs of every part, or of all, for each user type of a plan, and what favours it."""
+    parts = planner(strategy).by_part
+    return parts(strategy, planned.user_types) if parts else [(planned.partitions, planned.favoured)]
+
+
 @planner.register
 def _(strategy: TranslationStrategy) -> Planner:
     return Planner(translation_plan.choose, translation_plan.plan)
@@ -43,4 +51,4 @@ def _(strategy: TranslationStrategy) -> Planner:
 
 @planner.register
 def _(strategy: SurveyStrategy) -> Planner:
-    return Planner(survey_plan.choose, survey_plan.plan)
+    return Planner(survey_plan.choose, survey_plan.plan, survey_plan.by_part)

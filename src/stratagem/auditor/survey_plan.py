@@ -56,11 +56,7 @@ def choose(
 
 def plan(strategy: SurveyStrategy, user_types: Sequence[int], samples: int, level: float) -> Plan:
     """Return the plan of an audit of these user types, events chosen for `samples` reports of each."""
-    users = np.array([coordinates_of(one, strategy.sizes) for one in user_types])
-    own = [
-        [number_of(user, _sizes(strategy, one)) for user in users[:, list(one.attributes)]]
-        for one in strategy.parts
-    ]
+    own = _cells(strategy, user_types)
     apart = [_distances(one, cells) for one, cells in zip(strategy.parts, own, strict=True)]
     pairs = [
         _pair(
@@ -70,7 +66,27 @@ def plan(strategy: SurveyStrategy, user_types: Sequence[int], samples: int, leve
         )
         for u, v in matched(np.sum([one / (one.max() or 1.0) for one in apart], axis=0))
     ]
-    return Plan(tuple(user_types), *_classes(strategy, own), pooled(pairs, samples, level))
+    return Plan(tuple(user_types), *_classes(strategy, user_types), pooled(pairs, samples, level))
+
+
+def by_part(strategy: SurveyStrategy, user_types: Sequence[int]) -> list[Classes]:
+    """Return the classes of every part's outputs by itself, for each user type, and what favours it there."""
+    found = []
+    for one, cells in zip(strategy.parts, _cells(strategy, user_types), strict=True):
+        distinct = list(dict.fromkeys(cells))
+        partitions, favoured = _plan_of(one).classes(one.strategy, distinct)
+        places = [distinct.index(cell) for cell in cells]
+        found.append((tuple(partitions[k] for k in places), tuple(favoured[k] for k in places)))
+    return found
+
+
+def _cells(strategy: SurveyStrategy, user_types: Sequence[int]) -> list[list[int]]:
+    """Return the cells of user types in the table of every part."""
+    users = np.array([coordinates_of(one, strategy.sizes) for one in user_types])
+    return [
+        [number_of(user, _sizes(strategy, one)) for user in users[:, list(one.attributes)]]
+        for one in strategy.parts
+    ]
 
 
 def _tables(strategy: SurveyStrategy) -> list[SurveyPart]:
@@ -107,18 +123,12 @@ def _pair(strategy: SurveyStrategy, users: tuple[int, int], own: Sequence[Pair |
     return Pair(*users, of_u, of_v, _joined(strategy, counts, [one and one.classes for one in own]))
 
 
-def _classes(strategy: SurveyStrategy, own: Sequence[Sequence[int]]) -> Classes:
-    """Return the classes of outputs that are counted for users of these cells in every part, and what favours each."""
-    found = []
-    for one, cells in zip(strategy.parts, own, strict=True):
-        distinct = list(dict.fromkeys(cells))
-        partitions, favoured = _plan_of(one).classes(one.strategy, distinct)
-        places = [distinct.index(cell) for cell in cells]
-        found.append([(partitions[k], favoured[k]) for k in places])
-    users = list(zip(*found, strict=True))
+def _classes(strategy: SurveyStrategy, user_types: Sequence[int]) -> Classes:
+    """Return the classes of outputs that are counted for user types, and what favours each."""
+    partitions, favoured = zip(*by_part(strategy, user_types), strict=True)
     return (
-        tuple(_partitions(strategy, [one for one, _ in user]) for user in users),
-        tuple(_favoured(strategy, [one for _, one in user]) for user in users),
+        tuple(_partitions(strategy, one) for one in zip(*partitions, strict=True)),
+        tuple(_favoured(strategy, one) for one in zip(*favoured, strict=True)),
     )
 
 
