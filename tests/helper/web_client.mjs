@@ -75,11 +75,11 @@ const jobs = {
     return { reports: values.map((text) => client.randomise(value(text))), used: source.used };
   },
 
-  async memos({ bundle, texts }) {
+  async memos({ bundle, texts, value: answers = "0" }) {
     const told = texts.map(async (text) => {
       const memo = { getItem: () => text, setItem() {} }, client = await load(bytes(bundle), { memo });
       try {
-        return client.randomise(0);
+        return client.randomise(value(answers));
       } catch (error) {
         return `${error.name}: ${error.message}`;
       }
@@ -93,6 +93,23 @@ const jobs = {
     for (let run = 0; run < 2; run++) {
       (await load(bytes(bundle), { memo })).randomise(0);
       found.push(kept);
+    }
+    return found;
+  },
+
+  async keptParts({ bundle, loads, values }) {
+    let kept = null;
+    const memo = { getItem: () => kept, setItem: (_, text) => (kept = text) }, found = [];
+    for (let k = 0; k < loads; k++) {
+      const client = await load(bytes(bundle), { memo }), part = client.part();
+      const { output } = client.randomise(value(values[part]), part);
+      let other = null;
+      try {
+        client.randomise(value(values[1 - part]), 1 - part);
+      } catch (error) {
+        other = `${error.name}: ${error.message}`;
+      }
+      found.push({ part, output, other });
     }
     return found;
   },

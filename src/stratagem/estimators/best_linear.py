@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, final
@@ -267,12 +267,10 @@ class Averaged(Dense):
         Raises:
             ValueError: as `BestLinear.evidence`, or unless their number is a multiple of the number of rounds.
         """
-        checked, k = self.one.evidence(counts), self.rounds.number
-        if checked.users % k or (self.rounds.share < 1 and checked.counts[-1] % k):
-            raise ValueError(
-                f"{checked.users:,} reports are not the same number in each of {self.rounds.number:,} rounds: give the "
-                "reports of people who took part in every round"
-            )
+        checked = self.one.evidence(counts)
+        check_rounds(
+            [checked.users, int(checked.counts[-1]) if self.rounds.share < 1 else 0], self.rounds.number
+        )
         return DenseEvidence(self, checked.counts)
 
     def users(self, counts: np.ndarray) -> int:
@@ -323,3 +321,13 @@ class Averaged(Dense):
             rho[-1], last[-1] = 0, 1
         rho = rho / rho.sum()
         return self.one.estimated_spread(rho), self.one.estimated_data(rho), self.one.estimated_data(last)
+
+
+def check_rounds(reports: Sequence[int], rounds: int) -> None:
+    """Refuse numbers of reports, of all users and of those of a part, that are not the same in every round."""
+    for number in reports:
+        if number % rounds:
+            raise ValueError(
+                f"{number:,} reports are not the same number in each of {rounds:,} rounds: give the reports of people "
+                "who took part in every round"
+            )

@@ -11,7 +11,7 @@ from typing import NamedTuple, final
 import numpy as np
 
 from stratagem.estimators.accuracy import Accuracy, UnsupportedWorkloadError, check_entries, check_sizes
-from stratagem.estimators.best_linear import Averaged, BestLinear, Rounds
+from stratagem.estimators.best_linear import Averaged, BestLinear, Rounds, check_rounds
 from stratagem.estimators.estimator import (
     About,
     Estimator,
@@ -28,12 +28,10 @@ from stratagem.strategies.survey import SplitStrategy, SurveyPart, SurveyStrateg
 from stratagem.workloads import Workload
 from stratagem.workloads.centring import levelled
 from stratagem.workloads.combined import Stack
-from stratagem.workloads.table import asks, by_attributes, means, on_table
+from stratagem.workloads.table import asks, by_attributes, means, on_table, spreads
 
 WRITTEN = 1 << 20
 """User types up to which the variance of each is written out."""
-BLOCK = 1 << 24
-"""Entries of a temporary array."""
 
 
 class PartQueries(NamedTuple):
@@ -80,6 +78,11 @@ class Surveyed(Estimator):
     def through(self) -> tuple[Estimator, ...]:
         """The estimator of every part."""
         return tuple(estimator(one.strategy) for one in self.strategy.parts)
+
+    @property
+    def number(self) -> int:
+        """Number of reports of every user."""
+        return self.rounds[0].number if self.rounds else 1
 
     def averaged(self, part: int) -> Estimator | Averaged:
         """Return the estimator of a part for its own users, of several rounds by the means of their reports."""
@@ -171,7 +174,7 @@ class Surveyed(Estimator):
         one, queries = self._part(asked), levelled(asked.workload)
         found = self.through[asked.part].accuracy(queries)
         added = np.broadcast_to(self._written(found, one), queries.domain_size)
-        return one.attributes, added / one.share + _spread(queries) * (1 / one.share - 1)
+        return one.attributes, _of_share(one.share, added, spreads(queries))
 
     def _written(self, found: Accuracy, one: SurveyPart) -> np.ndarray:
         """Return the variances by cell of a part's table, also where they depend on few of its attributes."""
@@ -198,8 +201,8 @@ class Surveyed(Estimator):
             one, queries = self._part(asked), levelled(asked.workload)
             others = tuple(i for i in range(table.ndim) if i not in one.attributes)
             own = table.sum(axis=others).ravel()
-            return self.through[asked.part].variances(queries, own) / one.share + _squares(queries) @ own * (
-                1 / one.share - 1
+            return _of_share(
+                one.share, self.through[asked.part].variances(queries, own), _squares(queries) @ own
             )
 
         return self.gathered(workload, of)
@@ -207,10 +210,8 @@ class Surveyed(Estimator):
     def _typical(self, workload: Workload) -> np.ndarray:
         def of(asked: PartQueries) -> np.ndarray:
             one, queries = self._part(asked), levelled(asked.workload)
-            spread = _squares(queries).mean(axis=1)
-            return np.asarray(self.through[asked.part].variances(queries)) / one.share + spread * (
-                1 / one.share - 1
-            )
+            own = np.asarray(self.through[asked.part].variances(queries))
+            return _of_share(one.share, own, _squares(queries).mean(axis=1))
 
         return self.gathered(workload, of)
 
@@ -219,10 +220,8 @@ class Surveyed(Estimator):
 
         def of(asked: PartQueries) -> np.ndarray:
             one, queries = self._part(asked), levelled(asked.workload)
-            spread = _squares(queries).max(axis=1)
-            return np.asarray(self.through[asked.part].largest(queries)) / one.share + spread * (
-                1 / one.share - 1
-            )
+            own = np.asarray(self.through[asked.part].largest(queries))
+            return _of_share(one.share, own, _squares(queries).max(axis=1))
 
         return self.gathered(workload, of)
 
@@ -241,7 +240,9 @@ class Surveyed(Estimator):
                 "for each"
             )
         check_number(given.sum())
-        return SurveyEvidence(self, self.strategy, given)
+        found = SurveyEvidence(self, self.strategy, given)
+        check_rounds([found.of_part(i).sum() for i in range(len(self.strategy.parts))], self.number)
+        return found
 
 
 @final
@@ -259,12 +260,12 @@ class SurveyEvidence(Evidence):
 
     @property
     def users(self) -> int:
-        return self.counts.sum() // (self.estimator.rounds[0].number if self.estimator.rounds else 1)
+        return self.counts.sum() // self.estimator.number
 
     @cached_property
     def parts(self) -> tuple[Evidence | None, ...]:
         """What the reports of every part say by themselves; None without any."""
-        counts = [self._counts(i) for i in range(len(self.strategy.parts))]
+        counts = [self.of_part(i) for i in range(len(self.strategy.parts))]
         return tuple(
             self.estimator.averaged(i).evidence(one) if one.sum() else None for i, one in enumerate(counts)
         )
@@ -276,12 +277,12 @@ class SurveyEvidence(Evidence):
     def of_table(self, part: int) -> Evidence | None:
         """Return what all reports say of the table of a part, of all users; None where that is not listed."""
         if part not in self._tables:
-            through, own = self.estimator.among_others(part), self._counts(part)
+            through, own = self.estimator.among_others(part), self.of_part(part)
             counts = None if through is None else np.append(own.dense(), self.counts.sum() - own.sum())
             self._tables[part] = None if through is None else through.evidence(counts)
         return self._tables[part]
 
-    def _counts(self, part: int) -> SparseCounts:
+    def of_part(self, part: int) -> SparseCounts:
         """Return the counts of the reports of a part."""
         first, end = self.strategy.offsets[part : part + 2]
         own = (self.counts.outputs >= first) & (self.counts.outputs < end)
@@ -376,21 +377,16 @@ def _together(asked: list[PartQueries]) -> PartQueries:
     return PartQueries(asked[0].part, Stack(tuple(one.workload for one in asked)), places)
 
 
+def _of_share(share: float, variance: np.ndarray, spread: np.ndarray) -> np.ndarray:
+    """Return the variance of scores of a part that is drawn with a share, given (w_u - m)^2 as spread: `Surveyed`."""
+    return variance / share + spread * (1 / share - 1)
+
+
 def _squares(workload: Workload) -> np.ndarray:
     """Return (w_u - m)^2 for every query and cell (p x n)."""
     check_entries(workload)
     W = workload.matrix()
     return np.square(W - W.mean(axis=1, keepdims=True))
-
-
-def _spread(workload: Workload) -> np.ndarray:
-    """Return sum_q (w_u - m)^2 for every cell (n,)."""
-    n, mean = workload.domain_size, means(workload)
-    found, step = np.empty(n), max(1, BLOCK // workload.queries)
-    for first in range(0, n, step):
-        units = np.eye(n, min(step, n - first), -first)
-        found[first : first + step] = np.square(workload.answer(units) - mean[:, None]).sum(axis=0)
-    return found
 
 
 @estimator.register(SurveyStrategy)

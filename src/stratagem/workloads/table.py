@@ -13,6 +13,9 @@ from stratagem.workloads.identity import Identity, Total
 from stratagem.workloads.product import Product
 from stratagem.workloads.workload import Array, Margin, Workload
 
+BLOCK = 1 << 24
+"""Entries of a temporary array."""
+
 
 def by_attributes(workload: Workload) -> list[Margin]:
     """Return the margins with all queries of the same attributes as one, in the order of their first queries.
@@ -39,6 +42,16 @@ def asks(workload: Workload) -> bool:
 def means(workload: Workload) -> Array:
     """Return the mean of every query over the user types (p,), which the number of users gives an answer for."""
     return workload.answer(uniform(workload.domain_size))
+
+
+def spreads(workload: Workload) -> np.ndarray:
+    """Return sum_q (w_u - m)^2 over the queries q of mean m for every user type u (n,)."""
+    n, mean = workload.domain_size, means(workload)
+    found, step = np.empty(n), max(1, BLOCK // workload.queries)
+    for first in range(0, n, step):
+        units = np.eye(n, min(step, n - first), -first)
+        found[first : first + step] = np.square(workload.answer(units) - mean[:, None]).sum(axis=0)
+    return found
 
 
 def on_table(workload: Workload, own: Sequence[int], attributes: Sequence[int], domain: Domain) -> Workload:
