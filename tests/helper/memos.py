@@ -47,6 +47,14 @@ def survey_of(case):
                 (5, 6, 7): (multiples((8, 8, 8), 520, [(3, 3), (1, 1)], 1.0), 0.25),
             }
             return survey({f"q{k}": 8 for k in range(10)}, parts).memoised(PERMANENT)
+        case "german":  # the questions of the form
+            domain = {
+                "Alter": st.bins([18, 40, 65, 90], unit="Jahre"),
+                "Größe": st.labels("übergroß", "mittel", "nö"),
+                "Tür & Tor": st.labels("auf", "zu"),
+            }
+            parts = {(0, 1): (response(9, 0.5), 0.5), (2,): (response(2, 0.5), 0.5)}
+            return survey(domain, parts, 0.5).memoised(PERMANENT)
     raise ValueError(case)
 
 

@@ -239,9 +239,9 @@ def test_what_a_survey_cannot_have_is_refused_in_a_sentence():
     found = mechanism("overlapping-survey")
     with pytest.raises(ValueError, match="a prior was given for a survey"):
         Mechanism.of(found.strategy, found.workload, 2.0, prior=np.full(12, 1 / 12))
-    with pytest.raises(ValueError, match="is a survey, of which each report answers one part"):
+    with pytest.raises(ValueError, match="repeated reports need rows of exactly two"):
         found.memoised(3.0)
-    with pytest.raises(ValueError, match="is a survey, of which each report answers one part"):
+    with pytest.raises(ValueError, match="repeated reports need rows of exactly two"):
         Memo.of(found.table, 3.0)
     prior = base64.b64encode(np.full(12, 1 / 12).tobytes()).decode()
     changed = json.loads(sealed_text(found.bundle | {"prior": prior}))
