@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 import stratagem as st
@@ -87,6 +88,50 @@ def test_a_workload_gets_a_memo_whose_reports_are_estimated_over_rounds(tmp_path
     assert_refused(
         capsys, ("estimate", out, counts, "--rounds", 2), "not the same number in each of 2 rounds"
     )
+
+
+SURVEY = """
+title = "Towns"
+[domain]
+age = 4
+region = 3
+smoker = 2
+[[query]]
+on = { age = "prefix" }
+[[query]]
+on = { region = "identity", smoker = "identity" }
+"""
+
+
+def test_a_survey_gets_a_memo_whose_reports_are_about_one_part(tmp_path, capsys):
+    file, out, reports, counts = (tmp_path / name for name in ("s.toml", "s.ldp.json", "r.jsonl", "c.json"))
+    file.write_text(SURVEY, "utf-8")
+    made = run_json(capsys, "optimise", file, "--epsilon", 0.5, "--memo", 2, "--seconds", 20, "-o", out)
+    found = st.load_mechanism(out)
+    assert [len(one.attributes) for one in found.table.parts] == [1, 2]
+    assert (made["kept"], made["permanent_epsilon"]) == (found.memo.kept, 2)
+    assert [row["error"] for row in made["promised"]] == sorted([row["error"] for row in made["promised"]])[
+        ::-1
+    ]
+    said = run(capsys, "inspect", out)[1]
+    assert "A device always asks the questions that chance gave it" in plain(said)
+    assert "All reports about one unchanged value together reveal at most 2" in plain(said)
+    lines, answers = [], ('{"age": 1, "region": 2, "smoker": 0}', '{"age": 3, "region": 0, "smoker": 1}')
+    for person in range(12):
+        (folder := tmp_path / f"person {person}").mkdir()
+        own = ("--value", answers[person % 2]) * 2
+        lines += run(capsys, "randomise", out, *own, "--memo", folder)[1].splitlines()
+    outputs = np.array([json.loads(line)["output"] for line in lines]).reshape(12, 2)
+    assert ((outputs >= found.strategy.offsets[1]).sum(axis=1) != 1).all()
+    reports.write_text("\n".join(lines), "utf-8")
+    assert run(capsys, "aggregate", out, reports, "-o", counts)[0] == 0
+    estimated = run_json(capsys, "estimate", out, counts, "--rounds", 2)
+    assert (estimated["users"], estimated["epsilon"], estimated["rounds"]) == (12, 2.0, 2)
+    assert_refused(
+        capsys, ("estimate", out, counts, "--rounds", 5), "not the same number in each of 5 rounds"
+    )
+    assert_refused(capsys, ("randomise", out, "--value", answers[0]), "name a folder with --memo")
+    assert run(capsys, "report", out, "-o", tmp_path / "page.html")[0] == 0
 
 
 def test_it_finds_a_strategy_for_steps_and_writes_its_matrix(tmp_path, capsys):

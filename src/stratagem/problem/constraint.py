@@ -116,7 +116,8 @@ class Permanent(Constraint):
     """A memoised answer (permanent randomised response): all reports of one person together have `epsilon` at most.
 
     Each report has the epsilon of the problem. The objective is that of the mean of so many `reports` of every user
-    about a value that stays; its part V_p does not fall with their number (theory.md, section 12).
+    about a value that stays; its part V_p does not fall with their number (theory.md, section 12). Of a survey a value
+    is all answers to the part of the questions that a device draws once and keeps.
     """
 
     epsilon: float
