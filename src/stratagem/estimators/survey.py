@@ -278,8 +278,8 @@ class SurveyEvidence(Evidence):
         """Return what all reports say of the table of a part, of all users; None where that is not listed."""
         if part not in self._tables:
             through, own = self.estimator.among_others(part), self.of_part(part)
-            counts = None if through is None else np.append(own.dense(), self.counts.sum() - own.sum())
-            self._tables[part] = None if through is None else through.evidence(counts)
+            rest = self.counts.sum() - own.sum()
+            self._tables[part] = None if through is None else through.evidence(np.append(own.dense(), rest))
         return self._tables[part]
 
     def of_part(self, part: int) -> SparseCounts:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 from stratagem.io.screen import brief
 from stratagem.math.number import integer, upper
@@ -70,14 +70,16 @@ class Memo:
             raise ValueError(
                 f"the permanent epsilon is {epsilon:g}, but one report alone has {single:g}: give a larger one"
             )
-        return Memo(table, decimal_text(epsilon), low)
+        return Memo(cast("Levels | PartsTable", table), decimal_text(epsilon), low)
 
     @property
     def permanent_table(self) -> Levels | PartsTable:
         """The probabilities of the permanent report."""
         if not isinstance(self.table, PartsTable):
             return replace(self.table, low=self.low)
-        lasting = (replace(one, table=replace(one.table, low=self.low)) for one in self.table.parts)
+        lasting = (
+            replace(one, table=replace(cast("Levels", one.table), low=self.low)) for one in self.table.parts
+        )
         return replace(self.table, parts=tuple(lasting))
 
     @cached_property
@@ -122,7 +124,7 @@ class Memo:
             "answers to these.\n"
         )
         return (
-            f"{part if isinstance(self.table, PartsTable) else ''}"
+            f"{part if len(self.repeats) > 1 else ''}"
             f"One report reveals at most epsilon {upper(self.epsilon(1))}.\n"
             f"All reports about one unchanged value together reveal at most {upper(float(self.permanent))}.\n"
             f"Each repeats a permanent report (kept on the device) with probability {100 * self.kept:.3g} %.\n"
