@@ -8,13 +8,13 @@ from house_numbers import PACKAGE, Function, parameters
 
 REACHED = {
     "public names at top level": 60,
-    "isinstance": 230,
+    "isinstance": 233,
     "parameters called prior": 62,
     "names of public classes used twice": 6,
     "imports inside functions outside the command line": 36,
     "functions over 45 lines": 10,
     "functions with more than 12 parameters outside the command line": 0,
-    "lines": 62_451,
+    "lines": 62_572,
     "files": 329,
     "rooms": 21,
     "arrows between rooms": 110,
