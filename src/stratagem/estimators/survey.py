@@ -124,6 +124,14 @@ class Surveyed(Estimator):
             every.setdefault(one.part, []).append(one)
         return [one[0] if len(one) == 1 else _together(one) for one in every.values()]
 
+    def told(self, part: int, workload: Workload) -> Workload | None:
+        """Return the queries that a part answers, also where another does so better, over its table; None without."""
+        own = {*self.strategy.parts[part].attributes}
+        inside = [one for one in by_attributes(workload) if own.issuperset(one.attributes)]
+        queries = [self._on(one.workload, one.attributes, part, workload) for one in inside]
+        found = tuple(one for one in queries if self._cost(part, one) < math.inf)
+        return Stack(found) if found else None
+
     def _on(self, queries: Workload, own: tuple[int, ...], part: int, workload: Workload) -> Workload:
         attributes = self.strategy.parts[part].attributes
         return on_table(queries, own, attributes, workload.domain)
