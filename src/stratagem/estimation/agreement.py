@@ -8,7 +8,6 @@ from itertools import combinations
 import numpy as np
 from scipy.linalg import block_diag
 
-from stratagem.domain.domain import Domain
 from stratagem.estimation.marginal_table import MarginalTable, consistent_marginals, without_debt
 from stratagem.estimation.postprocessing import tolerance
 from stratagem.estimation.working_set import sparse_minimum
@@ -34,7 +33,7 @@ def agreeing(tables: Sequence[tuple[Evidence, Workload]]) -> list[np.ndarray]:
     both = zip(weights, tables, strict=True)
     gap = 0.5 * sum(weight * tolerance(*table) ** 2 for weight, table in both) / many**2
     centre = np.concatenate([evidence.data for evidence, _ in tables]) / (many * N)
-    apart = _differences([queries.domain for _, queries in tables])
+    apart = _differences([queries for _, queries in tables])
     penalty = APART * max(float(np.diag(V).max()) for V in grams)
     H = block_diag(*grams) + penalty * (apart.T @ apart)
     x = many * N * sparse_minimum(H, centre, np.zeros(len(H)), gap)
@@ -52,15 +51,15 @@ def _weight(evidence: Evidence, workload: Workload) -> float:
     return 1 / variance if variance > 0 else 1.0
 
 
-def _differences(domains: Sequence[Domain]) -> np.ndarray:
-    """Return C (k x sum n_i) with C x = 0 where the tables x of these domains agree in all that two of them share."""
+def _differences(asked: Sequence[Workload]) -> np.ndarray:
+    """Return C (k x sum n_i) with C x = 0 where the tables x of these queries agree in all that two of them share."""
+    domains = [queries.domain for queries in asked]
     starts = np.cumsum([0, *(one.size for one in domains)])
     rows = [np.zeros((0, starts[-1]))]
     for i, j in combinations(range(len(domains)), 2):
         shared = [name for name in domains[i].names if name in domains[j].names]
-        if not shared:
-            continue
-        one, other = (along(domains[k], shared, histogram).matrix() for k in (i, j))
-        rows.append(np.zeros((len(one), starts[-1])))
-        rows[-1][:, starts[i] : starts[i + 1]], rows[-1][:, starts[j] : starts[j + 1]] = one, -other
+        if shared:
+            one, other = (along(domains[k], shared, histogram).matrix() for k in (i, j))
+            rows.append(np.zeros((len(one), starts[-1])))
+            rows[-1][:, starts[i] : starts[i + 1]], rows[-1][:, starts[j] : starts[j + 1]] = one, -other
     return np.concatenate(rows)

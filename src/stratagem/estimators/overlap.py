@@ -13,11 +13,11 @@ from scipy.linalg import helmert
 
 from stratagem.estimators.accuracy import check_domain, check_support
 from stratagem.estimators.dense import Dense, DenseEvidence
-from stratagem.estimators.part import ByCell, Onto, TableScores, centred_rows
+from stratagem.estimators.part import ByCell, Onto, PartScores, centred_rows
 from stratagem.math.linalg import PseudoInverse, RegularInverse, inverse
 from stratagem.math.privacy import uniform
-from stratagem.strategies import Strategy, TranslationStrategy
-from stratagem.strategies.survey import SurveyPart, SurveyStrategy
+from stratagem.strategies import Strategy
+from stratagem.strategies.survey import SurveyPart
 from stratagem.strategies.translation import DENSE
 from stratagem.workloads import Workload
 from stratagem.workloads.centring import root
@@ -67,7 +67,8 @@ class Overlap:
     @cached_property
     def _values(self) -> list[np.ndarray]:
         """Phi_k of every part (n_k x (n_k - 1))."""
-        each = [np.sqrt(size) * helmert(size, full=True).T for size in self.sizes]
+        asked = {a for one in self.parts for a in one.attributes}
+        each = {a: np.sqrt(self.sizes[a]) * helmert(self.sizes[a], full=True).T for a in asked}
         return [reduce(np.kron, [each[a] for a in one.attributes])[:, 1:] for one in self.parts]
 
     @cached_property
@@ -164,7 +165,7 @@ class OverlapTable(Dense):
 
 @final
 @dataclass(frozen=True, eq=False)
-class Overlapping(TableScores):
+class Overlapping(PartScores):
     """Scores for the table of one part from the reports of all parts of an overlap."""
 
     overlap: Overlap
@@ -177,23 +178,22 @@ class Overlapping(TableScores):
     def by_cell(self, queries: Workload) -> list[ByCell]:
         F = root(queries)
         return [
-            (one.attributes, added.sum(axis=1)) for one, added in zip(self.parts, self._added(F), strict=True)
+            (one.attributes, added.sum(axis=1))
+            for one, added in zip(self.overlap.parts, self._added(F), strict=True)
         ]
 
     def variances(self, queries: Workload, onto: Onto | None) -> np.ndarray:
         added = self._added(centred_rows(queries).T)
         if onto is None:
-            return np.sum([own.mean(axis=0) for own in added], axis=0)
-        return np.sum(
-            [onto(one.attributes) @ own for one, own in zip(self.parts, added, strict=True)], axis=0
-        )
+            found = [own.mean(axis=0) for own in added]
+        else:
+            both = zip(self.overlap.parts, added, strict=True)
+            found = [onto(one.attributes) @ own for one, own in both]
+        return np.maximum(np.sum(found, axis=0), 0.0)
 
     def largest(self, queries: Workload) -> np.ndarray:
-        return np.sum([own.max(axis=0) for own in self._added(centred_rows(queries).T)], axis=0)
-
-    @property
-    def parts(self) -> tuple[SurveyPart, ...]:
-        return self.overlap.parts
+        added = self._added(centred_rows(queries).T)
+        return np.maximum(np.sum([own.max(axis=0) for own in added], axis=0), 0.0)
 
     def _added(self, F: np.ndarray) -> list[np.ndarray]:
         """Return what users add to the variances of queries F (n_i x r), by the cells (n_k x r) of every part."""
@@ -210,21 +210,22 @@ class Overlapping(TableScores):
         return DenseEvidence(OverlapTable(self.overlap, self.table), counts)
 
 
-def overlapping(strategy: SurveyStrategy) -> dict[int, Overlapping]:
-    """Return the scores for every part that shares attributes with others, by its number.
+def overlapping(parts: Sequence[SurveyPart], sizes: tuple[int, ...]) -> dict[int, Overlapping]:
+    """Return the scores for every part that shares attributes with others, by its number; all have reports to count.
 
-    Parts that hang together through others are in one overlap. Those with strategies too large to be listed, or with
-    more than 4,096 cells together, are in none.
+    Parts that hang together through others are in one overlap. Those with more than 4,096 cells together, or too many
+    reports to be listed, are in none.
     """
     groups = list[set[int]]()
-    for i, one in enumerate(strategy.parts):
-        near = [group for group in groups if any(meet(strategy.parts[k], one) for k in group)]
+    for i, one in enumerate(parts):
+        near = [group for group in groups if any(meet(parts[k], one) for k in group)]
         groups = [group for group in groups if group not in near] + [{i}.union(*near)]
     found = dict[int, Overlapping]()
     for group in map(sorted, groups):
-        own = tuple(strategy.parts[i] for i in group)
-        if len(group) > 1 and _listed(own):
-            overlap = Overlap(tuple(group), own, strategy.sizes)
+        own = tuple(parts[i] for i in group)
+        cells = sum(one.strategy.domain_size for one in own)
+        if len(group) > 1 and cells <= CELLS and cells * sum(one.outputs for one in own) <= DENSE:
+            overlap = Overlap(tuple(group), own, sizes)
             found |= {i: Overlapping(overlap, place) for place, i in enumerate(group)}
     return found
 
@@ -232,11 +233,3 @@ def overlapping(strategy: SurveyStrategy) -> dict[int, Overlapping]:
 def meet(one: SurveyPart, other: SurveyPart) -> bool:
     """Return whether two parts share attributes."""
     return not {*one.attributes}.isdisjoint(other.attributes)
-
-
-def _listed(parts: Sequence[SurveyPart]) -> bool:
-    """Return whether the reports of parts can be listed with a score for every function."""
-    if not all(isinstance(one.strategy, Strategy | TranslationStrategy) for one in parts):
-        return False
-    cells = sum(one.strategy.domain_size for one in parts)
-    return cells <= CELLS and cells * sum(one.outputs for one in parts) <= DENSE

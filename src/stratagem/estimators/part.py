@@ -24,7 +24,7 @@ ByCell = tuple[tuple[int, ...], np.ndarray]
 """Attributes, and a number for every cell of their table, in row-major order."""
 
 
-class TableScores(ABC):
+class PartScores(ABC):
     """The score of one user's report for every query about the table of a part, and how far it is off.
 
     Queries (p) are over the cells of the table (n_i). Their means m are known from the number of users.
@@ -49,7 +49,7 @@ class TableScores(ABC):
 
 @final
 @dataclass(frozen=True, eq=False)
-class Alone(TableScores):
+class Alone(PartScores):
     """Scores m + 1[part i] (r - m)/s_i: a user of type u adds Var_i(r | u)/s_i + (w_u - m)^2 (1/s_i - 1)."""
 
     part: SurveyPart

@@ -25,7 +25,7 @@ from stratagem.estimators.estimator import (
     settled,
 )
 from stratagem.estimators.overlap import Overlapping, overlapping
-from stratagem.estimators.part import Alone, TableScores
+from stratagem.estimators.part import Alone, PartScores
 from stratagem.math.counts import Counts, SparseCounts
 from stratagem.strategies.survey import SplitStrategy, SurveyStrategy
 from stratagem.workloads import Workload
@@ -84,10 +84,10 @@ class Surveyed(Estimator):
     @cached_property
     def overlaps(self) -> dict[int, Overlapping]:
         """The scores of parts that share attributes with others, by their numbers."""
-        return {} if isinstance(self.strategy, SplitStrategy) else overlapping(self.strategy)
+        return overlapping(self.strategy.parts, self.strategy.sizes) if self.strategy.runnable else {}
 
     @cached_property
-    def tables(self) -> tuple[TableScores, ...]:
+    def tables(self) -> tuple[PartScores, ...]:
         """The scores for the table of every part."""
         both = zip(self.strategy.parts, self.through, strict=True)
         sizes = self.strategy.sizes
