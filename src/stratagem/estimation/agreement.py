@@ -34,9 +34,8 @@ def agreeing(tables: Sequence[tuple[Evidence, Workload]]) -> list[np.ndarray]:
     gap = 0.5 * sum(weight * tolerance(*table) ** 2 for weight, table in both) / many**2
     centre = np.concatenate([evidence.data for evidence, _ in tables]) / (many * N)
     apart = _differences([queries for _, queries in tables])
-    penalty = APART * max(float(np.diag(V).max()) for V in grams)
-    H = block_diag(*grams) + penalty * (apart.T @ apart)
-    x = many * N * sparse_minimum(H, centre, np.zeros(len(H)), gap)
+    penalty = APART * max(float(np.diag(V).max()) for V in grams) * (apart.T @ apart)
+    x = many * N * sparse_minimum(block_diag(*grams) + penalty, centre, penalty @ centre, gap)
     found, first = list[MarginalTable](), 0
     for weight, (_, queries) in zip(weights, tables, strict=True):
         cells = x[first : first + queries.domain_size].reshape(queries.domain.sizes)

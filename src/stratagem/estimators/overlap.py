@@ -126,8 +126,8 @@ class OverlapTable(Dense):
     def rows(self) -> np.ndarray:
         """The scores (m x n_i) of every report for the cells of the table."""
         n = len(self.shares)
-        found = self.overlap.scores(self.table, np.eye(n))
-        return np.concatenate([*found, np.zeros((1, n))]) + 1 / n
+        found = np.concatenate([*self.overlap.scores(self.table, np.eye(n)), np.zeros((1, n))])
+        return found - found.mean(axis=1, keepdims=True) + 1 / n  # the total is known to the last digit
 
     @property
     def privacy(self) -> tuple[float, float]:

@@ -31,6 +31,7 @@ from stratagem.strategies.survey import SplitStrategy, SurveyStrategy
 from stratagem.workloads import Workload
 from stratagem.workloads.centring import levelled
 from stratagem.workloads.combined import Stack
+from stratagem.workloads.identity import Identity
 from stratagem.workloads.table import asks, by_attributes, means, on_table
 
 WRITTEN = 1 << 20
@@ -125,12 +126,16 @@ class Surveyed(Estimator):
         return [one[0] if len(one) == 1 else _together(one) for one in every.values()]
 
     def told(self, part: int, workload: Workload) -> Workload | None:
-        """Return the queries that a part answers, also where another does so better, over its table; None without."""
-        own = {*self.strategy.parts[part].attributes}
-        inside = [one for one in by_attributes(workload) if own.issuperset(one.attributes)]
+        """Return the queries that a part answers, also where another does so better, over its table.
+
+        Without any they are the cells of the table; None where it does not tell these.
+        """
+        attributes = self.strategy.parts[part].attributes
+        inside = [one for one in by_attributes(workload) if {*one.attributes} <= {*attributes}]
         queries = [self._on(one.workload, one.attributes, part, workload) for one in inside]
         found = tuple(one for one in queries if self._cost(part, one) < math.inf)
-        return Stack(found) if found else None
+        cells = Identity(workload.domain.part(attributes))
+        return Stack(found) if found else cells if self._cost(part, cells) < math.inf else None
 
     def _on(self, queries: Workload, own: tuple[int, ...], part: int, workload: Workload) -> Workload:
         attributes = self.strategy.parts[part].attributes
