@@ -1,4 +1,4 @@
-"""The estimate of a survey: the table of every part by itself, from the reports of all users."""
+"""The estimate of a survey: a table for every part, those that share attributes together, from all users' reports."""
 
 from __future__ import annotations
 
@@ -80,6 +80,7 @@ class SurveyEstimate(Estimate):
 
     All queries that one part answers are about one table, whose data vector is post-processed for all of them together:
     one cell has one answer, whatever it is asked with. Post-processing, shares and intervals are those of that table.
+    Tables that share attributes have the same answers to what they share, unbiased and by wnnls (see `agreeing`).
     """
 
     evidence: SurveyEvidence
