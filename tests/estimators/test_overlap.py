@@ -7,7 +7,6 @@ import stratagem as st
 from overlaps import KINDS, SIZES, overlapping, responses
 from stratagem.estimators import UnsupportedWorkloadError, estimator
 from stratagem.estimators.best_linear import BestLinear
-from stratagem.estimators.part import Alone
 from stratagem.estimators.survey import Surveyed
 from stratagem.strategies import MatrixStrategy, SurveyPart, SurveyStrategy
 from surveys import CELLS, PREFIX, survey
@@ -26,8 +25,7 @@ TABLES = survey(
 def apart(strategy):
     """Return the estimator that answers every query by one part, as before parts were estimated together."""
     found = Surveyed(strategy)
-    each = zip(strategy.parts, found.through, strict=True)
-    vars(found).update(overlaps={}, tables=tuple(Alone(*one, strategy.sizes) for one in each))
+    vars(found).update(overlaps={}, tables=found.alone)
     return found
 
 

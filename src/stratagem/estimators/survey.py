@@ -88,11 +88,15 @@ class Surveyed(Estimator):
         return overlapping(self.strategy.parts, self.strategy.sizes) if self.strategy.runnable else {}
 
     @cached_property
-    def tables(self) -> tuple[PartScores, ...]:
-        """The scores for the table of every part."""
+    def alone(self) -> tuple[Alone, ...]:
+        """The scores for the table of every part from its own reports."""
         both = zip(self.strategy.parts, self.through, strict=True)
-        sizes = self.strategy.sizes
-        return tuple(self.overlaps.get(i) or Alone(one, own, sizes) for i, (one, own) in enumerate(both))
+        return tuple(Alone(one, own, self.strategy.sizes) for one, own in both)
+
+    @cached_property
+    def tables(self) -> tuple[PartScores, ...]:
+        """The scores for the table of every part, from its own reports or those of its overlap."""
+        return tuple(self.overlaps.get(i) or one for i, one in enumerate(self.alone))
 
     def asked(self, workload: Workload) -> list[PartQueries]:
         """Return the queries by the part that answers them: of those that hold all their attributes, the best.
@@ -142,20 +146,18 @@ class Surveyed(Estimator):
         return on_table(queries, own, attributes, workload.domain)
 
     def _cost(self, part: int, queries: Workload) -> float:
-        """Return the mean variance of the queries from a part, infinite where it does not answer them."""
+        """Return the mean variance of the queries from a part alone, infinite where it does not answer them."""
         try:
-            objective = self.through[part].objective(queries)
+            return self.alone[part].excess(queries)
         except UnsupportedWorkloadError:
             return math.inf
-        known = float(np.square(means(queries)).sum())
-        return (objective / queries.scale - known) / self.strategy.parts[part].share
 
     def check(self, workload: Workload) -> None:
         for part, queries, _ in self.asked(workload):
             self.through[part].check(queries)
 
     def objective(self, workload: Workload, factor: Callable[[], np.ndarray] | None = None) -> float:
-        """Return L/n = sum_q m_q^2 + sum_i (L_i/n_i - sum_q m_q^2)/s_i over the queries q of every part i, times n."""
+        """Return n (sum_q m_q^2 + the mean of sum_q (score - m_q)^2), which is L(Q)."""
         total = 0.0
         for part, queries, _ in self.asked(workload):
             total += float(np.square(means(queries)).sum()) + self.tables[part].excess(queries)
