@@ -35,7 +35,8 @@ def agreeing(tables: Sequence[tuple[Evidence, Workload]]) -> list[np.ndarray]:
     centre = np.concatenate([evidence.data for evidence, _ in tables]) / (many * N)
     apart = _differences([queries for _, queries in tables])
     penalty = APART * max(float(np.diag(V).max()) for V in grams) * (apart.T @ apart)
-    x = many * N * sparse_minimum(block_diag(*grams) + penalty, centre, penalty @ centre, gap)
+    H = np.asarray(block_diag(*grams)) + penalty
+    x = many * N * sparse_minimum(H, centre, penalty @ centre, gap)
     found, first = list[MarginalTable](), 0
     for weight, (_, queries) in zip(weights, tables, strict=True):
         cells = x[first : first + queries.domain_size].reshape(queries.domain.sizes)

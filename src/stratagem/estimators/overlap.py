@@ -137,11 +137,11 @@ class OverlapTable(Dense):
     def shares(self) -> np.ndarray:
         return uniform(self.overlap.parts[self.table].strategy.domain_size)
 
-    @cached_property
+    @property
     def null(self) -> np.ndarray:
         return self.overlap.null(self.table)
 
-    @cached_property
+    @property
     def least_spread(self) -> np.ndarray:
         both = zip(self.overlap.parts, self.overlap.strategies, strict=True)
         chances = [one.share / strategy.domain_size * strategy.row_sums for one, strategy in both]
