@@ -162,13 +162,13 @@ TWO = st.Survey({"income": 12, "region": 16, "education": 7})
 FIVE = st.Survey({"age": 30, "region": 16, "income": 12, "smokes": 2, "education": 6})
 STATED = {
     "two tables": (TWO.table("income", "region").table("region", "education").table("region"), 0.94),
-    "five": (
+    "five tables": (
         FIVE.prefix("age")
         .table("age", "smokes")
         .table("income", "region")
         .table("region", "education")
         .table("region", "smokes"),
-        0.83,
+        0.823,
     ),
 }
 
@@ -177,7 +177,7 @@ STATED = {
 @pytest.mark.parametrize("name", STATED)
 def test_the_objective_that_is_stated_is_that_of_the_estimator(name):
     asked, ratio = STATED[name]
-    solution = st.optimise(asked.workload, 1.0, seconds=30)
+    solution = st.optimise(asked.workload, 1.0, seconds=90)  # five tables, on a busy machine
     strategy = solution.strategy
     assert isinstance(strategy, SurveyStrategy)
     assert len(estimator(strategy).overlaps) == len(strategy.parts)
