@@ -349,7 +349,11 @@ def test_variances_of_means_are_those_of_total_variance(case, k):
             exact = exact_variance(
                 found, answering(found, answers, at, part), w_of(found, answers, at, part, w), x, k
             )
-            assert answers.standard_errors[at] ** 2 == pytest.approx(exact, rel=2e-3)
+            stated = answers.standard_errors[at] ** 2
+            if answers.evidence.estimator.overlaps:  # of one report each all parts that share attributes answer
+                assert stated < exact * (1 + 2e-3)
+            else:
+                assert stated == pytest.approx(exact, rel=2e-3)
             at += 1
 
 

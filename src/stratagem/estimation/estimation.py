@@ -106,7 +106,7 @@ def answered(
     if isinstance(evidence, SurveyEvidence):
         options = {"method": method, "confidence": confidence, "simultaneous": simultaneous, "about": about}
         chosen = METHODS["wnnls"] if method == RECOMMENDED else chosen
-        tables = PartTables(evidence, base or workload, partial(answered, **options))
+        tables = PartTables(evidence, base or workload, partial(answered, **options), chosen)
         return SurveyEstimate(workload, evidence, chosen, None, *shown, base, tables=tables)
     if base is not None and chosen.fits == EVERY and not chosen.unbiased and answered_by(base, workload):
         return Estimate(base, evidence, chosen, chosen.processed(evidence, base), *shown).ask(workload)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from stratagem.estimation.estimate import Estimate
-from stratagem.estimation.marginal_table import MarginalTable, consistent_marginals, ripple
+from stratagem.estimation.marginal_table import MarginalTable, consistent_marginals, ripple, without_debt
 from stratagem.io.screen import brief
 from stratagem.math.number import integer
 from stratagem.workloads import marginals
@@ -85,7 +84,7 @@ def release(estimate: Estimate, order: int = 2) -> Release:
             break
         paid = [replace(one, counts=ripple(one.counts, CLOSE * one.variance**0.5)) for one in tables]
         tables = consistent_marginals(paid, float(raw.users))
-    return Release(raw, _without_debt(tables, raw.users))
+    return Release(raw, without_debt(tables, raw.users))
 
 
 def _tables(estimate: Estimate) -> list[MarginalTable]:
@@ -97,14 +96,3 @@ def _tables(estimate: Estimate) -> list[MarginalTable]:
         variance = max(float(variances[margin.places].mean()), np.finfo(float).tiny)
         tables.append(MarginalTable(part.names, counts, variance))
     return tables
-
-
-def _without_debt(tables: Sequence[MarginalTable], users: int) -> tuple[MarginalTable, ...]:
-    """Return (1 - t) T + t N/cells for every table T, with the least t at which no cell is negative."""
-    even = [users / table.counts.size for table in tables]
-    lows = [float(table.counts.min()) for table in tables]
-    t = max((-low / (level - low) for low, level in zip(lows, even, strict=True) if low < 0), default=0.0)
-    mixed = [(1 - t) * table.counts + t * level for table, level in zip(tables, even, strict=True)]
-    return tuple(
-        replace(table, counts=np.maximum(counts, 0.0)) for table, counts in zip(tables, mixed, strict=True)
-    )

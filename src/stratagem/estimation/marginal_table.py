@@ -191,6 +191,17 @@ def consistent_marginals(
     return tuple(found)
 
 
+def without_debt(tables: Sequence[MarginalTable], users: int) -> tuple[MarginalTable, ...]:
+    """Return (1 - t) T + t N/cells for every table T, with the least t at which no cell is negative."""
+    even = [users / table.counts.size for table in tables]
+    lows = [float(table.counts.min()) for table in tables]
+    t = max((-low / (level - low) for low, level in zip(lows, even, strict=True) if low < 0), default=0.0)
+    mixed = [(1 - t) * table.counts + t * level for table, level in zip(tables, even, strict=True)]
+    return tuple(
+        replace(table, counts=np.maximum(counts, 0.0)) for table, counts in zip(tables, mixed, strict=True)
+    )
+
+
 @lru_cache(maxsize=4)
 def _intersections(sets: tuple[frozenset[str], ...], always_empty: bool) -> list[frozenset[str]]:
     """Return all intersections of two or more of the sets, smaller ones first, and the empty set if asked."""

@@ -116,6 +116,11 @@ class Method:
         """Whether the method needs the probabilities of every report, as ibu."""
         return self.process is _ibu
 
+    @property
+    def agrees(self) -> bool:
+        """Whether tables with attributes in common are post-processed together, so that they agree (see `agreeing`)."""
+        return self.process is _wnnls
+
     def processed(self, evidence: Evidence, workload: Workload) -> np.ndarray | None:
         """Return the data vector (n,) for these queries."""
         if not self.fits.holds(workload):
@@ -207,11 +212,11 @@ def _wnnls(evidence: Evidence, workload: Workload) -> np.ndarray:
     """
     _check_cells(evidence, "wnnls")
     N, V = evidence.users, workload.gram()
-    gap = 0.5 * _tolerance(evidence, workload) ** 2
+    gap = 0.5 * tolerance(evidence, workload) ** 2
     return N * sparse_minimum(V, evidence.data / N, np.zeros(len(V)), gap)
 
 
-def _tolerance(evidence: Evidence, workload: Workload) -> float:
+def tolerance(evidence: Evidence, workload: Workload) -> float:
     """Return 1e-4 of the root of the answers' total variance, at least what rounding takes, as a share of N."""
     N = evidence.users
     least = ROUNDING * N * workload.frobenius_squared
@@ -229,7 +234,7 @@ def _maximum_entropy(evidence: Evidence, workload: Workload) -> np.ndarray:
     nearest, N, A = _wnnls(evidence, workload), evidence.users, _independent(workload)
     if len(A) == len(nearest):
         return nearest
-    return N * largest_entropy(A, nearest / N, _tolerance(evidence, workload))
+    return N * largest_entropy(A, nearest / N, tolerance(evidence, workload))
 
 
 def _independent(workload: Workload) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The estimate of a survey: the table of every part by itself, from the reports of all users."""
+"""The estimate of a survey: a table for every part, those that share attributes together, from all users' reports."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from functools import cached_property
 
 import numpy as np
 
+from stratagem.estimation.agreement import agreeing
 from stratagem.estimation.answer import check_arranged
 from stratagem.estimation.estimate import Estimate
 from stratagem.estimation.impossibility import Impossible, merged
 from stratagem.estimation.interval import Interval
+from stratagem.estimation.postprocessing import Method
 from stratagem.estimators.estimator import Evidence
 from stratagem.estimators.survey import SurveyEvidence
 from stratagem.workloads import Workload
@@ -25,20 +27,39 @@ class PartTables:
     evidence: SurveyEvidence
     asked: Workload
     """All queries of the survey."""
-    make: Callable[[Evidence, Workload], Estimate]
-    """Function from the evidence of a table and the queries about it to an estimate."""
+    make: Callable[..., Estimate]
+    """Function from the evidence of a table and the queries about it to an estimate, unless another method is named."""
+    method: Method
 
     @cached_property
     def estimates(self) -> dict[int, Estimate]:
-        """The estimate of every part's table, for all queries of the survey that it answers, by its number."""
+        """The estimate of every part's table, for all queries of the survey that it answers, by its number.
+
+        Tables of parts that share attributes are post-processed by wnnls all together.
+        """
+        surveyed = self.evidence.estimator
+        asked = {part: queries for part, queries, _ in surveyed.by_part(self.asked)}
+        found = dict[int, Estimate]()
+        if self.method.agrees:
+            for overlap in dict.fromkeys(each.overlap for each in surveyed.overlaps.values()):
+                own = {
+                    part: asked.pop(part, None) or surveyed.told(part, self.asked) for part in overlap.numbers
+                }
+                found |= self._agreed({part: queries for part, queries in own.items() if queries})
+        return found | {part: self.make(self.of(part), queries) for part, queries in asked.items()}
+
+    def _agreed(self, asked: dict[int, Workload]) -> dict[int, Estimate]:
+        """Return the estimates of the tables of parts that share attributes, with the queries about each."""
+        tables = [(self.of(part), queries) for part, queries in asked.items()]
+        both = zip(asked, tables, agreeing(tables), strict=True)
         return {
-            part: self.make(self.of(part), queries)
-            for part, queries, _ in self.evidence.estimator.by_part(self.asked)
+            part: replace(self.make(*table, method="unbiased"), method=self.method, processed=x)
+            for part, table, x in both
         }
 
     def of(self, part: int) -> Evidence:
-        """Return what all reports say of the table of a part."""
-        found = self.evidence.of_table(part)
+        """Return what all reports say of the table of a part; those of the part alone where they are to be listed."""
+        found = self.evidence.alone(part) if self.method.listed else self.evidence.of_table(part)
         if found is None:
             raise ValueError(
                 "a table of the survey is too large for estimates with post-processing or shares: ask for unbiased ones"
@@ -59,6 +80,7 @@ class SurveyEstimate(Estimate):
 
     All queries that one part answers are about one table, whose data vector is post-processed for all of them together:
     one cell has one answer, whatever it is asked with. Post-processing, shares and intervals are those of that table.
+    Tables that share attributes have the same answers to what they share, unbiased and by wnnls (see `agreeing`).
     """
 
     evidence: SurveyEvidence

@@ -1,4 +1,4 @@
-"""The estimator of a survey: every query is answered by the reports of one part, scaled by how often that is drawn."""
+"""The estimator of a survey: a query is answered by the reports of one part, and of those that share attributes."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import permutations
 from typing import NamedTuple, final
 
 import numpy as np
 
-from stratagem.estimators.accuracy import Accuracy, UnsupportedWorkloadError, check_entries, check_sizes
+from stratagem.estimators.accuracy import Accuracy, UnsupportedWorkloadError, check_sizes
 from stratagem.estimators.best_linear import Averaged, BestLinear, Rounds, check_rounds
+from stratagem.estimators.dense import DenseEvidence
 from stratagem.estimators.estimator import (
     About,
     Estimator,
@@ -23,12 +25,15 @@ from stratagem.estimators.estimator import (
     sampled,
     settled,
 )
+from stratagem.estimators.overlap import Overlapping, overlapping
+from stratagem.estimators.part import Alone, PartScores
 from stratagem.math.counts import Counts, SparseCounts
-from stratagem.strategies.survey import SplitStrategy, SurveyPart, SurveyStrategy
+from stratagem.strategies.survey import SplitStrategy, SurveyStrategy
 from stratagem.workloads import Workload
 from stratagem.workloads.centring import levelled
 from stratagem.workloads.combined import Stack
-from stratagem.workloads.table import asks, by_attributes, means, on_table, spreads
+from stratagem.workloads.identity import Identity
+from stratagem.workloads.table import asks, by_attributes, means, on_table
 
 WRITTEN = 1 << 20
 """User types up to which the variance of each is written out."""
@@ -67,7 +72,8 @@ class Surveyed(Estimator):
     """Scores m + 1[part i] (r - m)/s_i of a query of mean m under 1/n, r the score of part i, drawn with share s_i.
 
     They are unbiased, and a user of type u adds Var_i(r | u)/s_i + (w_u - m)^2 (1/s_i - 1), with Var_i that of the
-    part: the total is known from every report (theory.md, section 15).
+    part: the total is known from every report (theory.md, section 15). Parts that share attributes have scores together
+    (see `Overlap`), so that what they share has one answer.
     """
 
     strategy: SurveyStrategy | SplitStrategy
@@ -78,6 +84,23 @@ class Surveyed(Estimator):
     def through(self) -> tuple[Estimator, ...]:
         """The estimator of every part."""
         return tuple(estimator(one.strategy) for one in self.strategy.parts)
+
+    @cached_property
+    def overlaps(self) -> dict[int, Overlapping]:
+        """The scores of parts that share attributes with others, by their numbers; none for means of several rounds."""
+        alone = self.rounds or not self.strategy.runnable
+        return {} if alone else overlapping(self.strategy.parts, self.strategy.sizes)
+
+    @cached_property
+    def alone(self) -> tuple[Alone, ...]:
+        """The scores for the table of every part from its own reports."""
+        both = zip(self.strategy.parts, self.through, strict=True)
+        return tuple(Alone(one, own, self.strategy.sizes) for one, own in both)
+
+    @cached_property
+    def tables(self) -> tuple[PartScores, ...]:
+        """The scores for the table of every part, from its own reports or those of its overlap."""
+        return tuple(self.overlaps.get(i) or one for i, one in enumerate(self.alone))
 
     @property
     def number(self) -> int:
@@ -132,34 +155,43 @@ class Surveyed(Estimator):
             every.setdefault(one.part, []).append(one)
         return [one[0] if len(one) == 1 else _together(one) for one in every.values()]
 
+    def told(self, part: int, workload: Workload) -> Workload | None:
+        """Return the queries that a part answers, also where another does so better, over its table.
+
+        Without any they are the cells of the table; None where it does not tell these.
+        """
+        attributes = self.strategy.parts[part].attributes
+        inside = [one for one in by_attributes(workload) if {*one.attributes} <= {*attributes}]
+        queries = [self._on(one.workload, one.attributes, part, workload) for one in inside]
+        found = tuple(one for one in queries if self._cost(part, one) < math.inf)
+        cells = Identity(workload.domain.part(attributes))
+        return Stack(found) if found else cells if self._cost(part, cells) < math.inf else None
+
     def _on(self, queries: Workload, own: tuple[int, ...], part: int, workload: Workload) -> Workload:
         attributes = self.strategy.parts[part].attributes
         return on_table(queries, own, attributes, workload.domain)
 
     def _cost(self, part: int, queries: Workload) -> float:
-        """Return the mean variance of the queries from a part, infinite where it does not answer them."""
+        """Return the mean variance of the queries from a part alone, infinite where it does not answer them."""
         try:
-            objective = self.through[part].objective(queries)
+            return self.alone[part].excess(queries)
         except UnsupportedWorkloadError:
             return math.inf
-        known = float(np.square(means(queries)).sum())
-        return (objective / queries.scale - known) / self.strategy.parts[part].share
 
     def check(self, workload: Workload) -> None:
         for part, queries, _ in self.asked(workload):
             self.through[part].check(queries)
 
     def objective(self, workload: Workload, factor: Callable[[], np.ndarray] | None = None) -> float:
-        """Return L/n = sum_q m_q^2 + sum_i (L_i/n_i - sum_q m_q^2)/s_i over the queries q of every part i, times n."""
+        """Return n (sum_q m_q^2 + the mean of sum_q (score - m_q)^2), which is L(Q)."""
         total = 0.0
         for part, queries, _ in self.asked(workload):
-            known = float(np.square(means(queries)).sum())
-            own = self.through[part].objective(queries) / queries.scale
-            total += known + (own - known) / self.strategy.parts[part].share
+            total += float(np.square(means(queries)).sum()) + self.tables[part].excess(queries)
         return workload.scale * total
 
     def accuracy(self, workload: Workload) -> Accuracy:
-        terms = [self._by_cell(one) for one in self.asked(workload)]
+        asked = self.asked(workload)
+        terms = [term for part, queries, _ in asked for term in self.tables[part].by_cell(levelled(queries))]
         n, sizes = workload.domain_size, self.strategy.sizes
         if n > WRITTEN:
             mean = np.array([math.fsum(float(one.mean()) for _, one in terms)])
@@ -168,24 +200,6 @@ class Surveyed(Estimator):
         for attributes, one in terms:
             per_type += one.reshape([a if i in attributes else 1 for i, a in enumerate(sizes)])
         return Accuracy(self.objective(workload), per_type.ravel(), workload.queries)
-
-    def _by_cell(self, asked: PartQueries) -> tuple[tuple[int, ...], np.ndarray]:
-        """Return the attributes of a part, and what a user of each of their cells adds to its queries together."""
-        one, queries = self._part(asked), levelled(asked.workload)
-        found = self.through[asked.part].accuracy(queries)
-        added = np.broadcast_to(self._written(found, one), queries.domain_size)
-        return one.attributes, _of_share(one.share, added, spreads(queries))
-
-    def _written(self, found: Accuracy, one: SurveyPart) -> np.ndarray:
-        """Return the variances by cell of a part's table, also where they depend on few of its attributes."""
-        if found.attributes is None:
-            return found.per_type
-        sizes = [self.strategy.sizes[i] for i in one.attributes]
-        shape = [a if k in found.attributes else 1 for k, a in enumerate(sizes)]
-        return np.broadcast_to(found.per_type.reshape(shape), sizes).ravel()
-
-    def _part(self, asked: PartQueries) -> SurveyPart:
-        return self.strategy.parts[asked.part]
 
     def gathered(self, workload: Workload, values: Callable[[PartQueries], np.ndarray]) -> np.ndarray:
         """Return one number a query (p,) from those of every part."""
@@ -197,33 +211,23 @@ class Surveyed(Estimator):
     def _variances(self, workload: Workload, x: np.ndarray) -> np.ndarray:
         table = np.asarray(x, dtype=float).reshape(self.strategy.sizes)
 
-        def of(asked: PartQueries) -> np.ndarray:
-            one, queries = self._part(asked), levelled(asked.workload)
-            others = tuple(i for i in range(table.ndim) if i not in one.attributes)
-            own = table.sum(axis=others).ravel()
-            return _of_share(
-                one.share, self.through[asked.part].variances(queries, own), _squares(queries) @ own
-            )
+        def onto(attributes: tuple[int, ...]) -> np.ndarray:
+            return table.sum(axis=tuple(i for i in range(table.ndim) if i not in attributes)).ravel()
 
-        return self.gathered(workload, of)
+        return self.gathered(
+            workload, lambda asked: self.tables[asked.part].variances(levelled(asked.workload), onto)
+        )
 
     def _typical(self, workload: Workload) -> np.ndarray:
-        def of(asked: PartQueries) -> np.ndarray:
-            one, queries = self._part(asked), levelled(asked.workload)
-            own = np.asarray(self.through[asked.part].variances(queries))
-            return _of_share(one.share, own, _squares(queries).mean(axis=1))
-
-        return self.gathered(workload, of)
+        return self.gathered(
+            workload, lambda asked: self.tables[asked.part].variances(levelled(asked.workload), None)
+        )
 
     def _largest(self, workload: Workload) -> np.ndarray:
         """Return upper bounds (p,): the largest variance of a part and the largest spread, as if of one user type."""
-
-        def of(asked: PartQueries) -> np.ndarray:
-            one, queries = self._part(asked), levelled(asked.workload)
-            own = np.asarray(self.through[asked.part].largest(queries))
-            return _of_share(one.share, own, _squares(queries).max(axis=1))
-
-        return self.gathered(workload, of)
+        return self.gathered(
+            workload, lambda asked: self.tables[asked.part].largest(levelled(asked.workload))
+        )
 
     def _worst(self, workload: Workload) -> float:
         return float(self._largest(workload).max())
@@ -248,7 +252,7 @@ class Surveyed(Estimator):
 @final
 @dataclass(frozen=True, eq=False)
 class SurveyEvidence(Evidence):
-    """Counts of reports of a survey: those of every part, through its own estimator.
+    """Counts of reports of a survey: those of every part through its own estimator, or of an overlap through its.
 
     With N_i of the N reports in part i, a the sum of a query's scores there and m its mean, the answer is
     N m + (a - N_i m)/s_i. Every sum of second moments follows from the variances of the part's evidence.
@@ -276,6 +280,19 @@ class SurveyEvidence(Evidence):
 
     def of_table(self, part: int) -> Evidence | None:
         """Return what all reports say of the table of a part, of all users; None where that is not listed."""
+        return self.together.get(part) or self.alone(part)
+
+    @cached_property
+    def together(self) -> dict[int, DenseEvidence]:
+        """What the reports of all parts that share attributes say of the table of each, by the number of the part."""
+        found, _ = dict[int, DenseEvidence](), self.parts  # these refuse reports that a part never makes
+        for part, scores in self.estimator.overlaps.items():
+            counts = np.concatenate([self.of_part(i).dense() for i in scores.overlap.numbers])
+            found[part] = scores.evidence(np.append(counts, self.users - counts.sum()))
+        return found
+
+    def alone(self, part: int) -> Evidence | None:
+        """Return what the reports of a part by itself say of its table, of all users; None where it is not listed."""
         if part not in self._tables:
             through, own = self.estimator.among_others(part), self.of_part(part)
             rest = self.counts.sum() - own.sum()
@@ -303,6 +320,8 @@ class SurveyEvidence(Evidence):
     def answers(self, workload: Workload) -> np.ndarray:
         def of(asked: PartQueries) -> np.ndarray:
             found, share = self._of(asked), self.strategy.parts[asked.part].share
+            if (table := self.together.get(asked.part)) is not None:
+                return table.answers(asked.workload)
             mean = means(asked.workload)
             return self.users * mean + (found.answers(asked.workload) - found.users * mean) / share
 
@@ -337,8 +356,10 @@ class SurveyEvidence(Evidence):
 
     def prior_variances(self, workload: Workload) -> np.ndarray:
         def of(asked: PartQueries) -> np.ndarray:
-            share = self.strategy.parts[asked.part].share
-            return self._of(asked).prior_variances(levelled(asked.workload)) / share
+            found, share = self._of(asked), self.strategy.parts[asked.part].share
+            if (table := self.together.get(asked.part)) is not None:
+                return table.prior_variances(asked.workload)
+            return found.prior_variances(levelled(asked.workload)) / share
 
         return self.estimator.gathered(workload, of)
 
@@ -353,13 +374,19 @@ class SurveyEvidence(Evidence):
         off = self.answers(workload) - self.users * self.estimator.gathered(
             workload, lambda one: means(one.workload)
         )
-        found = sampled(-np.outer(off, off) / self.users, self.users)  # no report is in two parts
+        found = sampled(-np.outer(off, off) / self.users, self.users)  # the rest where no report tells both
         for part, queries, places in tables:
             if (table := self.of_table(part)) is None:
                 raise ValueError(
                     "the covariance of a table too large to be listed was asked for: ask for its variances"
                 )
             found[np.ix_(places, places)] = table.covariance(queries, about)
+        for one, other in permutations((each for each in tables if each.part in self.together), 2):
+            first, second = (self.estimator.overlaps[each.part] for each in (one, other))
+            if first.overlap is second.overlap:
+                weighted = self.together[one.part].counts[:-1, None] * first.listed(one.workload)
+                added = sampled(weighted.T @ second.listed(other.workload), self.users)
+                found[np.ix_(one.places, other.places)] += added
         return found
 
     def _of(self, asked: PartQueries) -> Evidence:
@@ -375,18 +402,6 @@ class SurveyEvidence(Evidence):
 def _together(asked: list[PartQueries]) -> PartQueries:
     places = np.concatenate([one.places for one in asked])
     return PartQueries(asked[0].part, Stack(tuple(one.workload for one in asked)), places)
-
-
-def _of_share(share: float, variance: np.ndarray, spread: np.ndarray) -> np.ndarray:
-    """Return the variance of scores of a part that is drawn with a share, given (w_u - m)^2 as spread: `Surveyed`."""
-    return variance / share + spread * (1 / share - 1)
-
-
-def _squares(workload: Workload) -> np.ndarray:
-    """Return (w_u - m)^2 for every query and cell (p x n)."""
-    check_entries(workload)
-    W = workload.matrix()
-    return np.square(W - W.mean(axis=1, keepdims=True))
 
 
 @estimator.register(SurveyStrategy)
