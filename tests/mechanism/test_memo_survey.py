@@ -350,7 +350,9 @@ def test_variances_of_means_are_those_of_total_variance(case, k):
                 found, answering(found, answers, at, part), w_of(found, answers, at, part, w), x, k
             )
             stated = answers.standard_errors[at] ** 2
-            if answers.evidence.estimator.overlaps:  # of one report each all parts that share attributes answer
+            if (
+                answers.evidence.estimator.overlaps
+            ):  # of one report each all parts that share attributes answer
                 assert stated < exact * (1 + 2e-3)
             else:
                 assert stated == pytest.approx(exact, rel=2e-3)

@@ -54,6 +54,20 @@ def test_a_bound_that_says_nothing_is_called_so(tmp_path, workload, epsilon, use
     assert not any(map(SILENT.search, ("gets below 0.0035 %", "minimum is 12", "needs 11 people")))
 
 
+def test_the_errors_of_a_weighted_survey_are_of_its_answers_without_their_weights(tmp_path):
+    """Weights say how much errors count, and stood before every query and in the error of a typical one."""
+    asked = st.Survey("age=5,region=4").prefix("age", weight=0.3).table("region", weight=0.7)
+    plain = st.Survey("age=5,region=4").prefix("age").table("region").workload
+    found = st.optimise(asked, 1.0, seconds=3.0)
+    text = read(found.report(tmp_path / "report.html", users=5000)).text
+    typical = 100 * math.sqrt(found.estimator.accuracy(plain).average_variance / plain.queries / 5000)
+    assert f"root mean square of these standard errors is {typical:.3g} % of the people" in " ".join(
+        text.split()
+    )
+    assert "0.3 ×" not in text
+    assert "gets below" not in text, "the bound is on the weighted errors"
+
+
 def test_a_table_has_a_dash_where_the_bound_says_nothing(solution, tmp_path):
     """In place of one person; nothing more is said of it."""
     silent = read(st.optimise(st.total(4), 1.0, "quick").report(tmp_path / "report.html")).text

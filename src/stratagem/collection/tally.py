@@ -97,7 +97,7 @@ def parse_tally(text: bytes, form: ReportFormat, source: str) -> Tally:
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):
-        raise ValueError(f"{source} is not JSON: {ADVICE}") from None
+        raise ValueError(f"{source} is not JSON: {ADVICE}, and count reports first") from None
     if not isinstance(data, dict) or set(data) - {OVERRULED} != set(KEYS):
         raise ValueError(f"{source} is no tally, whose keys are {', '.join(KEYS)}: {ADVICE}")
     if data["mechanism"] != form.identifier:

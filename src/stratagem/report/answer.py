@@ -35,17 +35,18 @@ def answers(subject: ReportContent) -> dict[str, object]:
 
 
 def _picture(subject: ReportContent) -> Picture:
-    solution = subject.solution
-    workload, strategy, prior = solution.workload, solution.strategy, solution.prior
-    least = math.sqrt(solution.least_variance / workload.queries)
+    solution, workload, plain = subject.solution, subject.told.workload, subject.told is subject.naming
+    strategy, prior = solution.strategy, solution.prior
+    least = (
+        math.sqrt(solution.least_variance / workload.queries) if plain else 0.0
+    )  # weighted queries have another
     people, counts = _people(subject), counts_users(comparable(workload))
     scale = (100 if counts else 1) / math.sqrt(people)
     label = "standard error, % of the people" if counts else "standard error a person"
-    with page(None, HEIGHT + NAMES * upright(subject.naming), WIDTH) as drawn:
-        left_out = draw_errors(
-            drawn, subject.naming, strategy, prior, least or None, scale=scale, label=label
-        )
-    mean = math.sqrt(solution.accuracy.average_variance / workload.queries)
+    with page(None, HEIGHT + NAMES * upright(subject.told), WIDTH) as drawn:
+        left_out = draw_errors(drawn, subject.told, strategy, prior, least or None, scale=scale, label=label)
+    accuracy = solution.accuracy if plain else solution.estimator.accuracy(workload)
+    mean = math.sqrt(accuracy.average_variance / workload.queries)
     some = "under the prior" if prior is not None else "if all values are equally frequent"
     typical = _text(mean, scale, counts)
     words = f"With {_who(people)} the root mean square of these standard errors is {typical}, {some}."
@@ -71,7 +72,7 @@ def _text(error: float, scale: float, counts: bool) -> str:
 
 def _table(subject: ReportContent) -> Table:
     solution, users = subject.solution, _people(subject)
-    workload = solution.workload
+    workload = subject.told.workload
     counts = comparable(workload) is workload and counts_users(workload)
     shown = places = spread(workload.queries, LISTED)
     variances = solution.estimator.largest(workload)
@@ -85,7 +86,7 @@ def _table(subject: ReportContent) -> Table:
         return standard_error(variance, users, counts)
 
     rows = [
-        (subject.naming.label(query), error(variance), users_text(users_needed(variance)))
+        (subject.told.label(query), error(variance), users_text(users_needed(variance)))
         for query, variance in zip(shown, variances[places].tolist(), strict=True)
     ]
     caption = (
@@ -99,10 +100,10 @@ def _table(subject: ReportContent) -> Table:
 
 def _least_accurate(subject: ReportContent, variances: np.ndarray) -> str:
     """Return which of the comparable queries is the least accurate, by name where it is one of all, and its people."""
-    workload = subject.solution.workload
+    workload = subject.told.workload
     if comparable(workload) is workload and len(variances) == workload.queries:
         worst = int(np.argmax(variances))
-        return f"{subject.naming.label(worst)}, needs {_who(users_needed(variances[worst]))}"
+        return f"{subject.told.label(worst)}, needs {_who(users_needed(variances[worst]))}"
     single = subject.solution.largest_comparable
     above = "at most " if comparable(workload) is workload else ""  # as `largest_by_length`
     users = "not known" if single is None else f"{above}{_who(users_needed(single))}"

@@ -59,7 +59,7 @@ def _title(subject: ReportContent) -> str:
 
 def _about(subject: ReportContent) -> dict[str, str]:
     workload, cover = subject.solution.workload, subject.cover
-    names = dict.fromkeys(subject.naming.label(query) for query in (0, workload.queries - 1))
+    names = dict.fromkeys(subject.told.label(query) for query in (0, workload.queries - 1))
     found = {
         "Question": cover.question,
         "Possible answers": _possible(subject.attributes),

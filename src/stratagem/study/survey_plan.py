@@ -308,7 +308,7 @@ def _of_columns(
         *(Question.of_table(domain, [names[one] for one in table]) for table in tables),
     ]
     rows = int(max(one.x.sum() for one in columns))
-    found = _planned(sample.title, columns, questions, aim, aim.people(rows))
+    found = _planned(Path(sample.title).stem, columns, questions, aim, aim.people(rows))
     return replace(found, left_out=tuple(left))
 
 

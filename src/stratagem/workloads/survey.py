@@ -94,6 +94,14 @@ class Survey:
         return replace(self, questions=(*self.questions, asked if weight == 1 else weighted(asked, weight)))
 
 
+WEIGHTS = (
+    "# weight: how much errors count. All questions count alike where it is 1 over the root of the number of answers,",
+    "# and 1 for a mean, which is measured by the range of its values.",
+    "",
+)
+"""What a written file says of the weights in it."""
+
+
 class SurveyFile(NamedTuple):
     """A survey as a .toml file states it."""
 
@@ -109,6 +117,7 @@ class SurveyFile(NamedTuple):
         lines = [f"title = {_quoted(self.title)}", *epsilon, ""]
         for one in self.domain.attributes:
             lines += [*_attribute_lines(one), ""]
+        lines += WEIGHTS
         for query in self.queries:
             asked = ", ".join(f"{_key(name)} = {_quoted(kind)}" for name, kind in query.on.items())
             lines += ["[[query]]", f"on = {{ {asked} }}", f"weight = {float(query.weight)!r}", ""]
