@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,6 +20,23 @@ Onto = Callable[[tuple[int, ...]], np.ndarray]
 """Function from some attributes to the data vector of their table."""
 ByCell = tuple[tuple[int, ...], np.ndarray]
 """Attributes, and a number for every cell of their table, in row-major order."""
+
+
+@dataclass(frozen=True, eq=False)
+class SeparableAccuracy(Accuracy):
+    """The accuracy on a domain of too many user types to list: a sum of functions of the cells of few attributes."""
+
+    terms: tuple[ByCell, ...] = ()
+    """Attributes, and the variance that a user of each cell of their table adds, in row-major order."""
+
+    @property
+    def worst_case_variance(self) -> float:
+        """Upper bound on max_u t_u, exact where no attribute is in two terms."""
+        return math.fsum(float(one.max()) for _, one in self.terms)
+
+    @property
+    def average_variance(self) -> float:
+        return math.fsum(float(one.mean()) for _, one in self.terms)
 
 
 class PartScores(ABC):

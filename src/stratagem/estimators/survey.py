@@ -26,7 +26,7 @@ from stratagem.estimators.estimator import (
     settled,
 )
 from stratagem.estimators.overlap import Overlapping, overlapping
-from stratagem.estimators.part import Alone, PartScores
+from stratagem.estimators.part import Alone, PartScores, SeparableAccuracy
 from stratagem.math.counts import Counts, SparseCounts
 from stratagem.strategies.survey import SplitStrategy, SurveyStrategy
 from stratagem.workloads import Workload
@@ -47,23 +47,6 @@ class PartQueries(NamedTuple):
     """The queries, over the table of the part."""
     places: np.ndarray
     """Their numbers among all queries (p',)."""
-
-
-@dataclass(frozen=True, eq=False)
-class SeparableAccuracy(Accuracy):
-    """The accuracy on a domain of too many user types to list: a sum of functions of the cells of few attributes."""
-
-    terms: tuple[tuple[tuple[int, ...], np.ndarray], ...] = ()
-    """Attributes, and the variance that a user of each cell of their table adds, in row-major order."""
-
-    @property
-    def worst_case_variance(self) -> float:
-        """Upper bound on max_u t_u, exact where no attribute is in two terms."""
-        return math.fsum(float(one.max()) for _, one in self.terms)
-
-    @property
-    def average_variance(self) -> float:
-        return math.fsum(float(one.mean()) for _, one in self.terms)
 
 
 @final
