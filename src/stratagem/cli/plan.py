@@ -48,11 +48,16 @@ class SurveyOptions:
 
     column: Annotated[
         list[str] | None,
-        Option(help="A column to ask about, repeated for several; without it all that can be asked about."),
+        Option(
+            help="A column to ask about, repeated for several; without --column and --table all that can be."
+        ),
     ] = None
     table: Annotated[
         list[str] | None,
-        Option(help="A,B: a table of two columns or more, the people in each of its cells. Repeatable."),
+        Option(
+            help="A,B: a table of two columns or more, the people in each of its cells. Repeatable; ask for others by "
+            "--column."
+        ),
     ] = None
     users: Annotated[
         int | None, Option(help="People who will take part, by default as many as the file has rows.")
@@ -306,7 +311,7 @@ class PlannedSurvey(Told):
         read = [f"--column {shlex.quote(f'{name}={column}')}" for name, column in names if name != column]
         read += _invalid((one.proposal, one.others) for one in columns)
         spellings = {text: label for one in columns for text, label in one.proposal.values.spellings}
-        return self.try_out(read, "--method recommended -o answers/", spellings)
+        return self.try_out(read, "--method recommended -o answers/ --summary results.html", spellings)
 
     def record(self) -> dict[str, Any]:
         """Return the plan as named values."""
