@@ -31,7 +31,7 @@ def test_a_newcomer_walks_from_a_file_to_answers(capsys):
         assert words in " ".join(out.split())
     assert Path("people-age-of-person.html").read_text(encoding="utf-8").startswith("<!doctype html>")
     commands = out.replace("\\\n", " ").split("devices:\n")[1].splitlines()
-    assert [shlex.split(command)[1] for command in commands] == ["randomise", "aggregate", "estimate"]
+    assert [shlex.split(command)[1] for command in commands] == ["randomise", "estimate"]
     for command in commands:
         status, out, err = run(capsys, *shlex.split(command)[1:])
         assert status == 0, err

@@ -125,3 +125,21 @@ def test_the_words_of_a_survey_go_from_its_file_to_the_page(tmp_path, capsys):
         ["collect", file, "--port", 0, "--questions", asked],
         "asks for drinks, but the mechanism for region, smokes: name these",
     )
+
+
+def test_a_file_of_reports_is_counted_where_it_is_estimated(folder, capsys):
+    """The same as by way of its counts; what is no report is said, and reports of another mechanism are refused."""
+    path, _ = folder
+    file, reports, counts = path / "s.ldp.json", path / "given.jsonl", path / "given.json"
+    assert run(capsys, "randomise", file, "--data", path / "people.csv", "-o", reports)[0] == 0
+    first = reports.read_text(encoding="utf-8").splitlines()[0]
+    with reports.open("a", encoding="utf-8") as opened:
+        opened.write(f"{first}\nno report\n")
+    assert run(capsys, "aggregate", file, reports, "-o", counts)[0] == 0
+    status, out, err = run(capsys, "estimate", file, reports, "--json")
+    assert status == 0
+    assert out == run(capsys, "estimate", file, counts, "--json")[1]
+    assert "2,000 reports counted of 2,002 received" in plain(err)
+    other = path / "other.ldp.json"
+    mechanism("labels").save(other)
+    assert_refused(capsys, ["estimate", other, reports], "none is of this one")

@@ -74,6 +74,15 @@ def collected(
     return found
 
 
+def counted_alone(mechanism: Mechanism, reports: str) -> Tally:
+    """Return the tally of one file of reports, and say what became of them."""
+    found = collected(mechanism, [reports], None, "refuse", first=False)
+    _check_origin(mechanism, "its bundle", found.tally, found.foreign)
+    for line in (summary(found), *found.lines):
+        note(line)
+    return found.tally
+
+
 def _copies(taken: Sequence[Taken]) -> Iterator[str]:
     """Say which files hold again what others hold; all their reports are counted, as repeated ids or in full."""
     copies = [each for each in taken if each.copy_of]
@@ -264,7 +273,7 @@ def _earlier(out: Path | None, mechanism: Mechanism) -> bool:
         return False
 
 
-def _check_origin(mechanism: Mechanism, file: Path, tally: Tally, foreign: Mapping[str, int]) -> None:
+def _check_origin(mechanism: Mechanism, file: Path | str, tally: Tally, foreign: Mapping[str, int]) -> None:
     """Say which other mechanisms reports name; refuse reports of which none is of this one."""
     if not tally.foreign:
         return

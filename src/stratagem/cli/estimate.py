@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
+from stratagem.cli.aggregate import counted_alone
 from stratagem.cli.command import options
 from stratagem.cli.interruption import progress
 from stratagem.cli.option import BUNDLE, COUNTS, FORCE, JSON, PLOT, QueryOptions, check_free, check_plot
@@ -292,9 +293,15 @@ def _synthetic(found: Estimate, order: int | None, path: Path) -> SyntheticPeopl
 
 
 def read_counts(mechanism: Mechanism, counts: str) -> Tally:
-    """Return the tally in a file, of a collection *.duckdb, or - for the input; refuse one of another mechanism."""
+    """Return the tally in a file, of a collection *.duckdb, of a file of reports, or - for the input.
+
+    Those of another mechanism are refused.
+    """
+    from stratagem.collection.inbox import SUFFIXES
     from stratagem.collection.tally import parse_tally, read_tally
 
+    if counts.lower().endswith(SUFFIXES):
+        return counted_alone(mechanism, counts)
     if counts.lower().endswith(".duckdb") and Path(counts).exists():
         with mechanism.collection(counts) as collection:
             return collection.tally()

@@ -26,7 +26,11 @@ WORKLOAD = Annotated[
 STRATEGY_FILE = Annotated[Path, Argument(metavar="FILE", help="A strategy saved as .ldp.json or .npz.")]
 BUNDLE = Annotated[Path, Argument(metavar="FILE", help="A mechanism, *.ldp.json.")]
 COUNTS = Annotated[
-    str, Argument(metavar="COUNTS", help="What `stratagem aggregate` wrote, or - for the input.")
+    str,
+    Argument(
+        metavar="COUNTS",
+        help="What `stratagem aggregate` wrote, or - for the input; or a file of reports: JSON lines, CSV or Parquet.",
+    ),
 ]
 EPSILON = Annotated[float, Option(help="Privacy budget of one user, in nats.")]
 WORKLOAD_EPSILON = Annotated[

@@ -209,8 +209,7 @@ class Told:
         bundle, source = shlex.quote(str(self.out)), shlex.quote(str(self.data))
         return [
             f"stratagem randomise {bundle} --data {source}{''.join(f' {word}' for word in texts)} -o reports.jsonl",
-            f"stratagem aggregate {bundle} reports.jsonl -o counts.json",
-            f"stratagem estimate {bundle} counts.json {estimate}",
+            f"stratagem estimate {bundle} reports.jsonl {estimate}",
         ]
 
     def said(self, commands: list[str], stated: Path | None = None) -> Iterator[str | Table]:
