@@ -85,8 +85,14 @@ AWKWARD = {
 }
 
 
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 12.0])
+@pytest.mark.parametrize(
+    "epsilon",
+    [
+        pytest.param(0.1, marks=pytest.mark.exhaustive),
+        pytest.param(1.0, marks=pytest.mark.thorough),
+        pytest.param(12.0, marks=pytest.mark.exhaustive),
+    ],
+)
 @pytest.mark.parametrize("name", AWKWARD)
 def test_certificates(name, epsilon):
     workload = AWKWARD[name]

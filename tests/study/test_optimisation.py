@@ -43,8 +43,14 @@ AWKWARD = {
 }
 
 
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 6.0])
+@pytest.mark.parametrize(
+    "epsilon",
+    [
+        pytest.param(0.1, marks=pytest.mark.exhaustive),
+        pytest.param(1.0, marks=pytest.mark.thorough),
+        pytest.param(6.0, marks=pytest.mark.exhaustive),
+    ],
+)
 @pytest.mark.parametrize("name", AWKWARD)
 def test_awkward_workloads(name, epsilon):
     solution = st.optimise(AWKWARD[name](), epsilon, solver=st.ProjectedGradient(max_steps=100))
