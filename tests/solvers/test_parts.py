@@ -56,14 +56,16 @@ def test_questions_join_where_that_pays(epsilon):
 
 
 TIMES = {
-    "age, region x income, region, smokes": (1.2209, 8.376),
-    "age, region, smoker, region x income": (1.1581, 7.011),
-    "age x sex, region, region x education": (1.3687, 4.632),
+    "age, region x income, region, smokes": (1.1643, 8.376),
+    "age, region, smoker, region x income": (1.0510, 7.011),
+    "age x sex, region, region x education": (1.2612, 4.632),
     "delay, distance, carrier": (1.2503, 5.811),
     "age, state, eight yes/no": (1.2272, 53.98),
     "age, region, smoker": (1.0796, 3.861),
 }
-"""Objective of one published mechanism for each question, and of a split budget, over that of the parts' first try."""
+"""Objective of one published mechanism for each question, and of a split budget, over that of what is found.
+
+Questions that share attributes are estimated together, of published mechanisms too."""
 
 
 @pytest.mark.exhaustive
@@ -78,7 +80,7 @@ def test_surveys_as_people_ask_them(name):
     assert (published["one question each"], published["split budget"]) == pytest.approx(
         TIMES[name], rel=0.005
     )
-    assert min(published.values()) > 1.07
+    assert min(published.values()) > 1.05
 
 
 @pytest.mark.parametrize(
