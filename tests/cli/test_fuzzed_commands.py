@@ -16,7 +16,7 @@ from commands import ended_at_once, fault, run
 
 COUNT = int(float(os.environ.get("STRATAGEM_COMMAND_LINES", "600")))
 SEED = 16
-LIMIT = 20
+LIMIT = 60
 """Seconds after which a command counts as hanging: the slowest, audits by new processes, take 9 of a processor."""
 MEMORY = 3 << 19
 """Kilobytes that a command may need beyond what the process holds when it begins: 2 GB of one that held half of one."""

@@ -49,7 +49,7 @@ def test_no_workload_or_strategy_dumps_its_fields(base):
 @pytest.fixture(scope="module")
 def objects():
     found = mechanism("several-attributes")
-    solution = st.optimise(st.prefix(64), 1.0, st.Certified(max_steps=2), seconds=2)
+    solution = st.optimise(st.prefix(64), 1.0, st.Certified(max_steps=2), seconds=20)
     counts = found.strategy.histogram(np.full(6, 500), np.random.default_rng(0))
     estimate = found.estimate(counts)
     large = mechanism("binary-juntas")
