@@ -8,6 +8,7 @@ import pytest
 import adult
 import stratagem as st
 from pages import DRAWN, FOLDER, PAGES, blocks, numbers, run, says, sentences
+from stratagem.estimators import overlap
 from stratagem.mechanism.client import CEILING
 from stratagem.study.two_rounds import FIXED
 
@@ -81,7 +82,10 @@ FACTS = {
         ),
     },
     "guides/two-rounds.md": {"6,000": lambda page: "of 6,000 people by half a standard error" in FIXED},
-    "guides/questions.md": {"4": lambda page: len(st.load("survey.toml").domain.names) == 4},
+    "guides/questions.md": {
+        "4": lambda page: len(st.load("survey.toml").domain.names) == 4,
+        "4,096": lambda page: overlap.CELLS == 4096,
+    },
     "guides/survey.md": {
         "95": lambda page: inspect.signature(st.estimate).parameters["confidence"].default == 0.95,
         "100": lambda page: 95 / 100 == inspect.signature(st.estimate).parameters["confidence"].default,
