@@ -254,7 +254,7 @@ def _ways(problem: Problem) -> list[Contender]:
     """Return the two ways to ask several questions by published mechanisms, those for which there is time."""
     workload, sizes = problem.workload, problem.workload.domain.sizes
     quick, tables = [one for one in BASELINES if not one.slow], by_attributes(workload)
-    found = list[Contender]()
+    found, left = list[Contender](), 2 * len(tables)
     with within(SHARE * deadline().left / 2) as time:
         for name, epsilon, kind in (
             ("one question each", problem.epsilon, SurveyStrategy),
@@ -263,8 +263,9 @@ def _ways(problem: Problem) -> list[Contender]:
             parts, roots, complete = list[SurveyPart](), list[float](), True
             for table in tables:
                 best = rank_baselines(
-                    Average(workload=table.workload, epsilon=epsilon), quick, share=1 / len(tables)
+                    Average(workload=table.workload, epsilon=epsilon), quick, share=1 / left
                 )
+                left -= 1  # what a table does not need is for those that follow
                 complete &= not (best.late or best.partial)
                 known = float(np.square(means(table.workload)).sum())
                 roots.append(math.sqrt(max(0.0, best[0].objective / table.workload.scale - known)))
