@@ -71,7 +71,7 @@ def _shared(
 
 COMMANDS = (
     (listing.listing, "stratagem list"),
-    (plan.plan, "stratagem plan people.csv --table age,region --users 5000"),
+    (plan.plan, "stratagem plan people.csv --column age --users 5000"),
     (optimise.optimise, "stratagem optimise prefix --domain 16 --epsilon 1 -o prefix.ldp.json"),
     (tune.tune, "stratagem tune prefix hierarchical --domain 16 --epsilon 1 -o tree.ldp.json"),
     (bound.bound, "stratagem bound prefix --domain 16 --epsilon 1"),
