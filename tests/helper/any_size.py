@@ -48,7 +48,7 @@ def survey():
     domain = st.Domain(delay=33, distance=20, origin=3, carrier=16)
     asked = st.Survey(domain).prefix("delay").mean("distance").table("origin", "carrier").table("origin")
     made = (((0,), 33, 0.6), ((1,), 20, 0.1), ((2, 3), 48, 0.3))
-    parts = [st.strategies.SurveyPart(a, st.published.hadamard_response(n, 1.0), s) for a, n, s in made]
+    parts = [st.strategies.SurveyPart(a, st.published.hadamard_mechanism(n, 1.0), s) for a, n, s in made]
     return asked.workload, st.strategies.SurveyStrategy(domain.sizes, tuple(parts))
 
 

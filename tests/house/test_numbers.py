@@ -14,7 +14,7 @@ REACHED = {
     "imports inside functions outside the command line": 36,
     "functions over 45 lines": 10,
     "functions with more than 12 parameters outside the command line": 0,
-    "lines": 63_066,
+    "lines": 63_065,
     "files": 332,
     "rooms": 21,
     "arrows between rooms": 110,

@@ -49,7 +49,7 @@ class SurveyOptions:
     column: Annotated[
         list[str] | None,
         Option(
-            help="A column to ask about, repeated for several; without --column and --table all that can be."
+            help="A column to ask about. Repeatable; without --column and --table all are asked about that can be."
         ),
     ] = None
     table: Annotated[

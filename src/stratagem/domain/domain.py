@@ -38,7 +38,7 @@ class Domain:
     (3, 2)
 
     Raises:
-        ValueError: for no attributes, what is none, a repeated or unusable name, or a size outside 1..2^53.
+        ValueError: for no attributes, or others in their place, a repeated or unusable name, a size outside 1..2^53.
     """
 
     attributes: tuple[Attribute, ...]
@@ -55,8 +55,8 @@ class Domain:
             name, times = Counter(self.names).most_common(1)[0]
         except AttributeError:
             raise ValueError(
-                f"a domain was given {attributes}, but takes attributes: of names with sizes, a text or a list make "
-                "one by Domain.of"
+                f"a domain was given {attributes}, but takes attributes: call Domain.of for a text, a list of sizes or "
+                "a mapping"
             ) from None
         if times > 1:
             raise ValueError(

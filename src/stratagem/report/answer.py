@@ -37,9 +37,8 @@ def answers(subject: ReportContent) -> dict[str, object]:
 def _picture(subject: ReportContent) -> Picture:
     solution, workload, plain = subject.solution, subject.told.workload, subject.told is subject.naming
     strategy, prior = solution.strategy, solution.prior
-    least = (
-        math.sqrt(solution.least_variance / workload.queries) if plain else 0.0
-    )  # weighted queries have another
+    bound = solution.least_variance if plain else 0.0  # it is on weighted queries
+    least = math.sqrt(bound / workload.queries)
     people, counts = _people(subject), counts_users(comparable(workload))
     scale = (100 if counts else 1) / math.sqrt(people)
     label = "standard error, % of the people" if counts else "standard error a person"

@@ -32,7 +32,7 @@ from stratagem.study.solution import Solution
 from stratagem.study.summary import minimum_sentence, text
 from stratagem.workloads import weighted
 from stratagem.workloads.given import read_survey
-from stratagem.workloads.question import together
+from stratagem.workloads.question import asked_together
 from stratagem.workloads.survey import SurveyFile
 
 SECONDS = 60.0
@@ -317,7 +317,7 @@ def _planned(
 ) -> SurveyPlan:
     """Return the plan of these questions."""
     error = aim.share
-    asked = together([weighted(one.workload, one.entry.weight) for one in questions])
+    asked = asked_together([weighted(one.workload, one.entry.weight) for one in questions])
     counting = [one for one in questions if one.counts]
     limit = granted(aim.seconds, SECONDS)
     solver, complete = Auto(gap=CLOSE, max_seconds=limit), True
@@ -333,7 +333,7 @@ def _planned(
                 "an error was given as a share of the people, but no question counts people: give epsilon"
             )
         else:
-            counts = together([weighted(one.workload, one.entry.weight) for one in counting])
+            counts = asked_together([weighted(one.workload, one.entry.weight) for one in counting])
             size = sum(one.entry.weight**2 * one.workload.queries for one in counting)
             solution, complete = least_budget(
                 counts, people, error, solve, lambda found: _needed(found, counting, error), size

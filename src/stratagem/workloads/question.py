@@ -59,7 +59,7 @@ class SurveyQuestion:
         return on_table(self.workload, self.attributes, range(len(domain.sizes)), domain)
 
 
-def together(asked: Sequence[Workload]) -> Workload:
+def asked_together(asked: Sequence[Workload]) -> Workload:
     """Return the queries of several questions, one question after the other, in numbers that can be compared.
 
     The sums of a mean are measured by the range of their values: an error of 1 % of the people counts as much as one

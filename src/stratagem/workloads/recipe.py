@@ -26,7 +26,7 @@ from stratagem.workloads import (
     weighted,
 )
 from stratagem.workloads.explicit import Explicit, power_queries
-from stratagem.workloads.question import together
+from stratagem.workloads.question import asked_together
 
 
 def _numbers(domain: Domain, numbers: Sequence[float] | None) -> Sequence[float]:
@@ -248,7 +248,7 @@ class QueryRecipe:
             raise ValueError(
                 f"{source} fixes its domain {domain}, but was given {request.domain}: leave the domain out"
             )
-        return together([one.workload(domain, source) for one in self.entries(source)])
+        return asked_together([one.workload(domain, source) for one in self.entries(source)])
 
     def entries(self, source: str) -> list[QueryEntry]:
         """Return the queries, one or more; an epsilon that is none is refused here."""

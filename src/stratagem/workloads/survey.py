@@ -20,7 +20,7 @@ from stratagem.workloads import (
     prefix,
     weighted,
 )
-from stratagem.workloads.question import together
+from stratagem.workloads.question import asked_together
 from stratagem.workloads.recipe import QueryEntry, mean_of, moments_of
 
 
@@ -30,7 +30,7 @@ class Survey:
     """Questions about the attributes of a domain; every method returns the survey with one more.
 
     The workload is all queries one after the other. `weight` multiplies a question's queries, so that its errors count
-    `weight` squared times; those of means and moments are measured by the range of their values (see `together`).
+    `weight` squared times; those of means and moments are measured by the range of their values (see `asked_together`).
 
     >>> import stratagem as st
     >>> asked = st.Survey("age=9,region=4,income=5").prefix("age").table("region", "income").mean("income", weight=2)
@@ -60,7 +60,7 @@ class Survey:
         """
         if not self.questions:
             raise ValueError("the survey asks nothing yet: add a question, for example .table('region')")
-        return together(self.questions)
+        return asked_together(self.questions)
 
     def table(self, *attributes: str, weight: float = 1.0) -> Survey:
         """Count the people in every cell of the table of some attributes: one for its values, several crossed."""
