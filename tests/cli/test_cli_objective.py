@@ -66,5 +66,5 @@ def test_a_prior_is_written_or_the_file_is_refused(capsys, ages, tmp_path):
 
 def test_tight_bounds_of_a_worst_case(capsys):
     asked = ("bound", "prefix", "--domain", "12", "--epsilon", "3", "--objective", "worst-case", "--json")
-    quick, tight = (json.loads(run(capsys, *asked, *more)[1]) for more in ((), ("--seconds", "20")))
+    quick, tight = (json.loads(run(capsys, *asked, *more)[1]) for more in ((), ("--seconds", "120")))
     assert 0 < quick["best"] <= tight["best"]
