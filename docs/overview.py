@@ -17,7 +17,7 @@ WORKLOADS = {
     "all-range, 16 values": st.all_range(16),
     "pairs of 4 bits": st.marginals("2^4", 2),
 }
-NEAR = 0.002
+NEAR = 0.0003
 """Gap at which the search for a bound ends."""
 COLOURS = ("#0072b2", "#009e73", "#cc79a7")
 

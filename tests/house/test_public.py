@@ -145,6 +145,14 @@ def test_importing_the_package_loads_nothing_heavy_and_switches_nothing():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+def test_searches_that_need_no_compiled_code_load_none():
+    code = (
+        "import sys, stratagem as st; st.optimise(st.prefix(16), 1.0); st.compare(st.marginals('2^4', 2), 1.0); "
+        "heavy = {'jax', 'optax', 'cvxpy', 'matplotlib', 'duckdb'} & set(sys.modules); assert not heavy, heavy"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_mechanisms_know_nothing_of_solvers():
     code = (
         "import sys; from stratagem.mechanism import matrix_import; "

@@ -15,7 +15,6 @@ from stratagem.math.number import above_minimum, upper, users_text
 from stratagem.math.privacy import best_guess
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.problem import Problem
-from stratagem.solvers.capped import ROUNDS, search_capped
 from stratagem.solvers.series import Candidate, valued
 from stratagem.strategies import MatrixStrategy, Randomiser
 from stratagem.study.attacks import attack, percent
@@ -52,6 +51,8 @@ class CappedGuess(Kind):
         bounds = constrained(free.bounds, limited)
 
         def candidates() -> Iterator[Candidate]:
+            from stratagem.solvers.capped import ROUNDS, search_capped  # compiled code, which other searches do without
+
             V, rng = np.asarray(problem.gram, dtype=float), np.random.default_rng(seed)
             for step, strategy in enumerate(search_capped(V, epsilon, cap, ROUNDS, rng)):
                 yield replace(valued(problem, strategy, epsilon), stuck=step + 1 == ROUNDS)

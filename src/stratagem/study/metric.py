@@ -16,7 +16,6 @@ from stratagem.math.number import above_minimum
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.problem import Problem, relative_gap
 from stratagem.solvers import Status
-from stratagem.solvers.metric import ROUNDS, from_rays, geometric, published_at, search_metric
 from stratagem.solvers.series import Candidate, valued
 from stratagem.study.constrained import Candidates, Kind, SearchStart, Solve, people, solution_of
 from stratagem.study.solution import Solution
@@ -83,6 +82,8 @@ class ByDistance(Kind):
 
 def _on_a_line(problem: Problem, seed: int) -> tuple[float, Candidate, Candidates | None]:
     """Return the bound, the geometric mechanism and the search for steps on a line."""
+    from stratagem.solvers.metric import ROUNDS, geometric, search_metric  # compiled code, which other searches do without
+
     d, V = problem.constraint.distances, centred(problem.workload).gram
     with within(SECONDS):
         bound, information = metric_bound(problem.workload, d)
@@ -97,6 +98,8 @@ def _on_a_line(problem: Problem, seed: int) -> tuple[float, Candidate, Candidate
 
 def _listed(problem: Problem) -> tuple[float, Candidate, Candidates | None]:
     """Return the bound, a published mechanism and the best weights of all rows for any distances."""
+    from stratagem.solvers.metric import from_rays, published_at  # compiled code, which other searches do without
+
     d = problem.constraint.distances
     rays = all_rays(d)
     bound, weights = listed_bound(problem.workload, d, rays)

@@ -18,7 +18,6 @@ from stratagem.math.shuffling import CentralPrivacy, PrivacyBlanket, Target
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.problem import Problem
 from stratagem.solvers.series import Candidate, valued
-from stratagem.solvers.shuffled import search_shuffled
 from stratagem.study.constrained import Kind, SearchStart, Solve, constrained, in_whole_numbers, people
 from stratagem.study.solution import Solution
 
@@ -135,6 +134,8 @@ def _own(target: Target, safe: Solution, local: float, solved: Callable[[float],
 
 def _candidates(problem: Problem, own: float, target: Target, seed: int) -> Iterator[Candidate]:
     """Yield strategies with chosen pairs at several local budgets, then better ones at the best of them."""
+    from stratagem.solvers.shuffled import search_shuffled  # compiled code, which other searches do without
+
     V, tried = np.asarray(problem.gram, dtype=float), dict[float, float]()
     local = problem.constraint.local
 

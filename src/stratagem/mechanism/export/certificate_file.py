@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from stratagem.bounds.formulas import ulps
-from stratagem.bounds.nonnegative import nonnegative
 from stratagem.bounds.proof import Proof, listed_size
 from stratagem.io.npz import array_names, read_arrays
 from stratagem.io.target import check_target, written_atomically
@@ -60,6 +59,8 @@ def certified(problem: Problem, enough: float = math.inf, seconds: float = SECON
             f"the domain has {workload.domain_size} user types, but a certificate holds n x n numbers, n at most "
             f"{LARGEST}: use a smaller domain"
         )
+    from stratagem.bounds.nonnegative import nonnegative  # compiled code
+
     return Certificate(workload, nonnegative(workload, problem.epsilon, seconds, enough, problem.prior))
 
 
