@@ -17,7 +17,7 @@ from stratagem.domain.attribute import value_of
 from stratagem.mechanism.mechanism import Mechanism
 
 
-@pytest.mark.sampled(27)
+@pytest.mark.sampled(27, 3)
 @pytest.mark.parametrize("case", CASES)
 def test_the_python_client_passes(case):
     found = mechanism(case)

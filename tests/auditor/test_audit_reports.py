@@ -51,7 +51,7 @@ def written(path, rows):
     return path
 
 
-@pytest.mark.sampled(26)
+@pytest.mark.sampled(26, 3)
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
 @pytest.mark.parametrize("case", ["randomised", "labels", "edges", "several-attributes", "mixed-juntas"])
 @pytest.mark.parametrize("named", [False, True])

@@ -90,7 +90,7 @@ def normal(n):
     return st.explicit(np.random.default_rng(n).standard_normal((n // 2, n)))
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(12, 3)
 @pytest.mark.parametrize("epsilon", [0.5, 2.0, 4.0])
 @pytest.mark.parametrize("n", [11, 16])
 @pytest.mark.parametrize("unequal", [False, True], ids=["uniform", "prior"])

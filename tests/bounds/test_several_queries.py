@@ -38,7 +38,7 @@ PATTERNS = {
 }
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(10, 2)
 @pytest.mark.parametrize("name", ANSWERS | PATTERNS)
 def test_the_gap_is_small(name):
     """Before, patterns were searched for and priced by branch and bound: 0.6 % and, from 64 types on, 20 to 70 %."""

@@ -52,7 +52,7 @@ def watched():
     signal.signal(signal.SIGALRM, before)
 
 
-@pytest.mark.sampled(20)
+@pytest.mark.sampled(20, 3)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_any_command_line_ends_in_a_result_or_one_sentence(
     capsys, monkeypatch, whole, tmp_path, watched, command

@@ -51,7 +51,7 @@ PEAK = np.exp(-np.arange(8.0))
 REPETITIONS = 1000
 
 
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(9, 2)
 @pytest.mark.parametrize("users", [50, 200, 5000])
 @pytest.mark.parametrize("epsilon", [1.0, 3.0, 5.0])
 def test_cells_and_prefixes_of_an_optimised_strategy_are_covered(epsilon, users):

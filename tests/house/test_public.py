@@ -130,7 +130,7 @@ def test_an_unknown_name_is_an_attribute_error():
         _ = st.wizard
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(10, 2)
 @pytest.mark.parametrize("name", MODULES)
 def test_docstring_examples_run(name):
     results = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)

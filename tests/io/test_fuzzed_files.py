@@ -137,7 +137,7 @@ def ended(capsys, arguments) -> tuple[str, int]:
     return fault(*found, json_asked="--json" in arguments), found[0]
 
 
-@pytest.mark.sampled(14)
+@pytest.mark.sampled(14, 3)
 @pytest.mark.parametrize(
     ("number", "name", "how"), cases("reports", REPORT_FILES, ("jsonl", "csv", "parquet"))
 )

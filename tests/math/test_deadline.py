@@ -128,7 +128,7 @@ LONG = {
 }
 
 
-@pytest.mark.sampled(18)
+@pytest.mark.sampled(18, 3)
 @pytest.mark.parametrize("name", LONG)
 @pytest.mark.parametrize("seconds", [2, 10])
 def test_a_search_keeps_to_its_limit(monkeypatch, name, seconds):

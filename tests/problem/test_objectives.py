@@ -133,7 +133,7 @@ def prior_of(word, n):
     return {None: None, "skewed": skewed, "zeros": np.where(np.arange(n) % 3 == 0, 0, skewed)}[word]
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(12, 2)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: " ".join(map(str, case)))
 def test_solutions_are_certified(case):
     name, n, kind, word = case

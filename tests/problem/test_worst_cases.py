@@ -80,7 +80,7 @@ def random_queries(seed):
     return np.array(drawn, dtype=float)
 
 
-@pytest.mark.sampled(60)
+@pytest.mark.sampled(60, 4)
 @pytest.mark.parametrize("kind", ["worst-case", "worst-query"])
 @pytest.mark.parametrize("epsilon", [0.25, 1.0, 3.0, 6.0])
 @pytest.mark.parametrize("seed", range(8))

@@ -23,7 +23,7 @@ ANY = {
 CASES = [(name, n) for n, table in ((16, WORKLOADS), (37, ANY), (64, WORKLOADS)) for name in table]
 
 
-@pytest.mark.sampled(48)
+@pytest.mark.sampled(48, 4)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize(("name", "n"), CASES)
 def test_no_published_mechanism_is_better(name, n, epsilon):

@@ -40,7 +40,7 @@ MINE = MARGINAL | RANGE | {"fourier", "haar", "independent-response"}
 CHOSEN = [baseline for baseline in BASELINES if baseline.name in MINE]
 
 
-@pytest.mark.sampled(24)
+@pytest.mark.sampled(24, 2)
 @pytest.mark.parametrize("name", WORKLOADS)
 @pytest.mark.parametrize("epsilon", [0.5, 4.0])
 def test_candidates_are_private_and_unbiased(name, epsilon):

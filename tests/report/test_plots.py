@@ -122,7 +122,7 @@ def plot(name: str) -> Callable:
     return KINDS[name]()
 
 
-@pytest.mark.sampled(168)
+@pytest.mark.sampled(168, 3)
 @pytest.mark.parametrize("width", [None, 3.4])
 @pytest.mark.parametrize("name", KINDS)
 def test_a_figure_is_readable_and_sound(name, width, monkeypatch):

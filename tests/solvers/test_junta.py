@@ -46,7 +46,7 @@ SMALL = {
 }
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(8, 2)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("workload", SMALL.values(), ids=SMALL)
 def test_strategies_are_private_and_between_the_bound_and_the_classics(workload, epsilon):

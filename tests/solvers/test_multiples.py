@@ -145,7 +145,7 @@ TABLES = [  # on the largest domains a few points of a prime above the number of
 ]
 
 
-@pytest.mark.sampled(24)
+@pytest.mark.sampled(24, 3)
 @pytest.mark.parametrize(("sizes", "epsilon", "loss"), TABLES)
 def test_a_large_table_is_as_good_as_subset_selection_on_its_cells(sizes, epsilon, loss):
     """That is the optimum: the lower bound meets it."""

@@ -115,7 +115,7 @@ CASES = [*((sizes, order, 1.0) for sizes, order in UNEQUAL), *map(drawn, range(3
 CASES += [case for case in map(drawn_widely, range(30)) if prod(case[0]) < 20_000]
 
 
-@pytest.mark.sampled(24)
+@pytest.mark.sampled(24, 4)
 @pytest.mark.parametrize(("sizes", "order", "epsilon"), CASES)
 def test_no_search_for_marginals_ends_above_it(sizes, order, epsilon):
     workload = st.marginals(domain(sizes), order)

@@ -12,7 +12,7 @@ from tables import WORKLOADS, assert_certified
 EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0, 12.0)
 
 
-@pytest.mark.sampled(72)
+@pytest.mark.sampled(72, 3)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_every_workload_at_every_budget(name, epsilon):

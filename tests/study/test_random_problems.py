@@ -36,7 +36,7 @@ def stated_by(solution):
     )
 
 
-@pytest.mark.sampled(268, 3)
+@pytest.mark.sampled(268, 6)
 @pytest.mark.parametrize("number", range(COUNT))
 def test_every_statement_about_a_random_problem_is_true(number):
     asked = problem(number)
@@ -46,7 +46,7 @@ def test_every_statement_about_a_random_problem_is_true(number):
     assert not faults(asked, stated_by(solution), Decimal(OPTIMA[number])), str(asked)
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(10, 3)
 @pytest.mark.parametrize("number", [k for k in range(0, COUNT, 7) if problem(k).rows.shape[1] <= 6])
 def test_the_table_of_optima_is_what_the_judge_finds(number):
     assert float(least_added(problem(number))) == pytest.approx(OPTIMA[number], rel=1e-10, abs=0)

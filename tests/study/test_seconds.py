@@ -80,7 +80,7 @@ def test_reports_and_rounds_refuse_it_too(saved, seconds, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.sampled(15)
+@pytest.mark.sampled(15, 2)
 @pytest.mark.parametrize("name", CALLS)
 def test_a_call_keeps_to_its_seconds(monkeypatch, name):
     monkeypatch.setattr(time, "monotonic", time.process_time)
