@@ -235,6 +235,8 @@ class QueryRecipe:
             )
         if self.attributes is None:
             return Domain.of(self.domain)  # type: ignore[arg-type]
+        if not isinstance(self.attributes, Mapping):
+            raise ValueError(f"{source}: the attributes are no tables: write [attributes.NAME] for each")
         tables = {name: f"{source}, [attributes.{name}]" for name in self.attributes}
         return Domain.of(
             {name: build(Stated, self.attributes[name], at).attribute(at) for name, at in tables.items()}
