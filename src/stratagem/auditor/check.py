@@ -73,9 +73,11 @@ class Asked:
         order = np.argsort(self.places, kind="stable")
         return np.split(order, np.cumsum(self.counts)[:-1])
 
-    def of(self, place: int) -> Reports:
-        """Return the reports about one of the plan's user types, without those that are malformed."""
-        return self.reports.at(self.questions[place])
+    @cached_property
+    def outputs(self) -> list[np.ndarray]:
+        """Outputs about each user type of the plan, as `questions`, without those of malformed reports."""
+        found = (self.reports.outputs[questions] for questions in self.questions)
+        return [one[one >= 0] for one in found]
 
 
 def checked(
@@ -115,12 +117,12 @@ def checked(
 def _each(plan: Plan, asked: Asked) -> Iterator[Found]:
     """Yield the checks of every user type by itself."""
     for place, u in enumerate(plan.user_types):
-        one, favoured = asked.of(place), plan.favoured[place]
-        if one.formed:
+        outputs, favoured = asked.outputs[place], plan.favoured[place]
+        if len(outputs):
             for name, partition in plan.partitions[place]:
-                yield name, u, fit(partition.counts(one.outputs), partition.probabilities)
-            hits = int(favoured.holds(one.outputs).sum())
-            yield "event share", u, share_fit(hits, len(one.outputs), favoured.probability)
+                yield name, u, fit(partition.counts(outputs), partition.probabilities)
+            hits = int(favoured.holds(outputs).sum())
+            yield "event share", u, share_fit(hits, len(outputs), favoured.probability)
         if len(ids := asked.reports.ids_at(asked.questions[place])):
             yield "id bytes", u, byte_fit(ids)
 
@@ -132,11 +134,10 @@ def _pooled(plan: Plan, asked: Asked) -> Iterator[Found]:
     (Hoeffding 1956 for the binomial tails): the tests are conservative.
     """
     weights = asked.counts / asked.counts.sum()
-    every = [asked.of(place) for place in range(len(asked.counts))]
     for k, (name, first) in enumerate(plan.partitions[0]):
         counts, mean = np.zeros(len(first.probabilities), np.int64), np.zeros(len(first.probabilities))
-        for one, partitions, weight in zip(every, plan.partitions, weights, strict=False):
-            counts += partitions[k][1].counts(one.outputs)
+        for outputs, partitions, weight in zip(asked.outputs, plan.partitions, weights, strict=False):
+            counts += partitions[k][1].counts(outputs)
             mean += weight * partitions[k][1].probabilities
         yield name, None, fit(counts, mean)
     known = asked.reports.outputs >= 0
@@ -195,5 +196,8 @@ def _value_before(plan: Plan, asked: Asked) -> float:
 def repeated(ids: np.ndarray) -> int:
     """Return how many of the ids (k x 16 bytes) are repetitions; random ids of 128 bits practically never repeat."""
     halves = np.ascontiguousarray(ids).view(np.uint64)
+    first = np.sort(halves[:, 0])
+    if (first[1:] != first[:-1]).all():  # nearly always: no need to sort by both
+        return 0
     ordered = halves[np.lexsort(halves.T)]
     return int((ordered[1:] == ordered[:-1]).all(axis=1).sum())

@@ -68,8 +68,8 @@ def byte_fit(raw: np.ndarray) -> float:
 
 def position_fit(ids: np.ndarray) -> float:
     """Return the p-value of the bytes of ids (k x 16) being uniform at every one of their places."""
-    values = ids.astype(np.int64) + 256 * np.arange(ids.shape[1])
-    return fit(np.bincount(values.ravel(), minlength=4096), np.full(4096, 1 / 4096))
+    counts = [np.bincount(place, minlength=256) for place in ids.T]
+    return fit(np.concatenate(counts), np.full(4096, 1 / 4096))
 
 
 def share_fit(hits: int, trials: int, probability: float) -> float:

@@ -148,7 +148,7 @@ def _evidence(
         return (), None
     place, found = {u: k for k, u in enumerate(plan.user_types)}, []
     for event in pool.events:
-        of_u, of_v = (asked.of(place[u]).outputs for u in (event.u, event.v) if u is not None)
+        of_u, of_v = (asked.outputs[place[u]] for u in (event.u, event.v) if u is not None)
         count = min(len(of_u), len(of_v))
         hits = event.hits(of_u[:count]), event.hits(of_v[:count])
         found.append(_proved(event, hits, count, level / len(pool.events)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 import re
@@ -18,13 +17,13 @@ from dataclasses import dataclass
 from functools import cache
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from stratagem.auditor import driver
 from stratagem.collection.alike import parsed
-from stratagem.collection.reports import Reason, Report
+from stratagem.collection.reports import Reason, Report, blocks
 from stratagem.mechanism import client as shipped
 from stratagem.mechanism.client import Client
 from stratagem.mechanism.mechanism import Mechanism
@@ -126,10 +125,10 @@ def _of_objects(found: list[Any], mechanism: Mechanism) -> Reports:
     return collected(map(mechanism.form.check, found))
 
 
-def _of_lines(found: list[bytes], mechanism: Mechanism) -> Reports:
-    """Return the reports that lines of JSON hold."""
-    ids, outputs, _ = parsed(b"\n".join(one.removesuffix(b"\n") for one in found), mechanism.form)
-    return Reports(outputs, ids)
+def _of_file(file: BinaryIO, mechanism: Mechanism) -> Reports:
+    """Return the reports that the lines of a file hold, each a JSON object."""
+    read = (parsed(block, mechanism.form) for block in blocks(file))
+    return joined([Reports(outputs, ids) for ids, outputs, _ in read] or [collected(())])
 
 
 def _plain(found: list[dict[str, Any]], mechanism: Mechanism) -> Reports | None:
@@ -204,9 +203,7 @@ def together(command: Sequence[str], mechanism: Mechanism) -> Draw:
             streams = {"stdin": given, "stdout": subprocess.PIPE, "stderr": errors}
             with subprocess.Popen(command, bufsize=PIPE, pipesize=PIPE, **streams) as run:
                 assert run.stdout is not None
-                lines = iter(run.stdout)
-                batches = iter(lambda: list(itertools.islice(lines, BATCH)), [])
-                found = joined([_of_lines(batch, mechanism) for batch in batches] or [collected(())])
+                found = _of_file(run.stdout, mechanism)
             errors.seek(0)
             said = errors.read().decode(errors="replace").strip()[-200:]
         if run.returncode:

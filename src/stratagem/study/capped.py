@@ -51,7 +51,7 @@ class CappedGuess(Kind):
         bounds = constrained(free.bounds, limited)
 
         def candidates() -> Iterator[Candidate]:
-            from stratagem.solvers.capped import ROUNDS, search_capped  # compiled code, which other searches do without
+            from stratagem.solvers.capped import ROUNDS, search_capped  # compiled code
 
             V, rng = np.asarray(problem.gram, dtype=float), np.random.default_rng(seed)
             for step, strategy in enumerate(search_capped(V, epsilon, cap, ROUNDS, rng)):

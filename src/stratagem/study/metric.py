@@ -82,7 +82,7 @@ class ByDistance(Kind):
 
 def _on_a_line(problem: Problem, seed: int) -> tuple[float, Candidate, Candidates | None]:
     """Return the bound, the geometric mechanism and the search for steps on a line."""
-    from stratagem.solvers.metric import ROUNDS, geometric, search_metric  # compiled code, which other searches do without
+    from stratagem.solvers.metric import ROUNDS, geometric, search_metric  # compiled code
 
     d, V = problem.constraint.distances, centred(problem.workload).gram
     with within(SECONDS):
@@ -98,7 +98,7 @@ def _on_a_line(problem: Problem, seed: int) -> tuple[float, Candidate, Candidate
 
 def _listed(problem: Problem) -> tuple[float, Candidate, Candidates | None]:
     """Return the bound, a published mechanism and the best weights of all rows for any distances."""
-    from stratagem.solvers.metric import from_rays, published_at  # compiled code, which other searches do without
+    from stratagem.solvers.metric import from_rays, published_at  # compiled code
 
     d = problem.constraint.distances
     rays = all_rays(d)
