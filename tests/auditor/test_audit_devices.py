@@ -138,7 +138,7 @@ WRONG = {
 }
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("wrong", WRONG)
 def test_devices_that_do_not_keep_to_their_memo_fail(wrong):
     changes, names = WRONG[wrong]
@@ -147,7 +147,7 @@ def test_devices_that_do_not_keep_to_their_memo_fail(wrong):
     assert names <= failed(one)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("change", "passes"), [(following, False), (lambda client, start: None, True)])
 def test_a_permanent_report_that_follows_from_the_value_fails_by_pairs_of_devices_alone(change, passes):
     """Of 32 values the reports fit the table: only that devices agree is wrong. Honest devices are the control."""

@@ -46,6 +46,7 @@ def seeded(found: Mechanism):
     return python_client(found, lambda: Client(found.bundle, source))
 
 
+@pytest.mark.exhaustive
 def test_json_says_what_was_tested_and_what_could_be_found(capsys, saved):
     found = run_json(capsys, "audit", saved, *PYTHON)
     assert found["passed"] is found["certificate"]["holds"] is True
@@ -154,6 +155,7 @@ def test_mistakes_are_one_sentence_and_status_2(capsys, saved, arguments, words)
     assert err.count("\n") == 1
 
 
+@pytest.mark.exhaustive
 def test_node_is_left_out_where_it_is_missing(capsys, saved, monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda tool: None)
     status, out, err = run(capsys, "audit", saved, "--samples", "1000", "--types", "2")

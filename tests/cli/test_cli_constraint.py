@@ -103,6 +103,7 @@ on = { region = "identity", smoker = "identity" }
 """
 
 
+@pytest.mark.exhaustive
 def test_a_survey_gets_a_memo_whose_reports_are_about_one_part(tmp_path, capsys):
     file, out, reports, counts = (tmp_path / name for name in ("s.toml", "s.ldp.json", "r.jsonl", "c.json"))
     file.write_text(SURVEY, "utf-8")

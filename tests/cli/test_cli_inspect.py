@@ -88,6 +88,7 @@ def test_a_bundle_gets_a_memo_and_says_what_it_promises(once, tmp_path, capsys):
     )
 
 
+@pytest.mark.exhaustive
 def test_a_report_says_what_a_person_gives_away(once, tmp_path, capsys):
     memo = st.load_mechanism(once).memoised(2).save(tmp_path / "memo.ldp.json")
     pages = []

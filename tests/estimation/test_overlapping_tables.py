@@ -183,7 +183,7 @@ def test_the_tables_are_the_nearest_that_agree():
     assert np.allclose(mine, 100 * other.x, atol=0.05)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("kind", "epsilon"), [("responses", 1.0), ("columns", 2.0)])
 def test_answers_are_no_farther_from_the_truth_than_by_themselves(kind, epsilon, monkeypatch):
     """60 collections. False alarms: none for the norm, which is a theorem; once in 500 runs for the questions, whose

@@ -138,6 +138,7 @@ def test_reports_that_no_part_makes_are_refused():
         estimator(strategy).evidence(counts).variances(survey({"a": 3, "b": 4}, ({"b": CELLS},)))
 
 
+@pytest.mark.exhaustive
 def test_errors_are_as_stated():
     """400 collections of 4,000 people who stay the same. False alarms: once in 10^4 runs, by 5 standard errors of a
     ratio of variances, (2/400)^(1/2), of the largest of 22 queries. A control: errors by the best part are larger."""

@@ -389,6 +389,7 @@ def test_rounds_are_those_of_people_who_took_part_in_all():
     assert found.estimate(counts, rounds=2).users == counts.sum() // 2
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("k", [1, 20])
 def test_what_is_found_for_repeated_reports_is_within_its_bound(k):
     asked = st.Survey("a=4,b=3,c=2").table("a").table("b", "c").workload

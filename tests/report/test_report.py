@@ -92,7 +92,7 @@ UNITS = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("case", UNITS)
 def test_errors_are_in_the_units_of_the_queries(case, tmp_path):
     workload, scale, aim, heading = UNITS[case]
@@ -381,6 +381,7 @@ def test_title_question_users_and_date_are_on_the_page(solution):
     assert "Date" not in plain
 
 
+@pytest.mark.exhaustive
 def test_the_page_knows_one_gap(tmp_path):
     solution = st.optimise(st.prefix(30), 1.0, "quick")
     page = read(solution.report(tmp_path / "report.html"))
@@ -489,6 +490,7 @@ def test_wrong_usage_is_refused_in_one_sentence(case, capsys, tmp_path, monkeypa
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.exhaustive
 def test_an_explicit_workload_from_a_file(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     np.save("queries.npy", np.array([[1.0, 1, 0], [0, 1, 1], [1, 0, 0]]))

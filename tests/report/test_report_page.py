@@ -280,7 +280,7 @@ def printed(page):
     return page.evaluate(f"{first}.checkVisibility())")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", PAGES)
 @pytest.mark.parametrize("paper", ["A4", "Letter"])
 def test_it_takes_six_pages_of_paper_at_most(name, paper, show):

@@ -95,7 +95,7 @@ def test_without_a_commit_before_the_answer_a_kill_loses_reports(tmp_path):
         assert collection.tally().reports == 0
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_it_well(number, tmp_path):
     with Collector(tmp_path, FOUND) as collector:

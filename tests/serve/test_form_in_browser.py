@@ -161,7 +161,7 @@ def test_a_page_of_another_host_sends_there(browser, tmp_path):
         assert held(collector) == [(shown["id"], shown["output"])]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_results_stand_beside_their_bars(scheme, browser, tmp_path):
     """The words of every bar are on the page, readable, at 360 pixels."""

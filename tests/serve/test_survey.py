@@ -135,7 +135,7 @@ def test_a_report_of_the_form_is_counted(serve):  # noqa: F811
     assert held(collector) == [(shown["id"], shown["output"])]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_results_can_be_read_on_a_narrow_screen(scheme, browser, tmp_path):
     with Collector(tmp_path, FOUND, "--question", "Wie wohnen Sie?") as collector:
@@ -152,6 +152,7 @@ def test_results_can_be_read_on_a_narrow_screen(scheme, browser, tmp_path):
             assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
+@pytest.mark.exhaustive
 def test_the_questions_of_a_workload_file_are_asked_under_its_title(browser, tmp_path):
     asked = tmp_path / "survey.toml"
     asked.write_text(ASKED, encoding="utf-8")

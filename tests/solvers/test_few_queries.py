@@ -278,6 +278,7 @@ def test_low_rank_is_seen_in_the_gram_matrix():
     assert low_rank_factor(np.zeros((3, 3)), 2) is None
 
 
+@pytest.mark.exhaustive
 def test_outputs_out_of_reach_end_in_a_published_mechanism(monkeypatch):
     def fail(*given):
         raise np.linalg.LinAlgError("Singular matrix")

@@ -28,7 +28,7 @@ def instance(rng, m, n):
     return jnp.asarray(Q / Q.sum(axis=0)), jnp.asarray(V), jnp.asarray(np.linalg.cholesky(V))
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("m", "n"), [(3, 1), (5, 3), (40, 10), (150, 37), (300, 67)])
 def test_value_and_gradient_equal_automatic_differentiation(m, n, rng):
     Q, V, F = instance(rng, m, n)

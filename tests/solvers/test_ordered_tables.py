@@ -275,7 +275,7 @@ TOO_MANY = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("workload", TOO_MANY.values(), ids=TOO_MANY.keys())
 def test_an_order_of_too_many_cells_is_refused_in_one_sentence(workload):
     with pytest.raises(ValueError, match="know an order of at most 2048 cells of a table"):

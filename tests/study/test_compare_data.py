@@ -189,6 +189,7 @@ def test_values_that_nobody_states_are_read_and_can_be_stated(capsys, people, co
     assert f"{run_json(capsys, *asked, stated)['users']} of 402 rows" in out
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("command", ["compare", "optimise"])
 def test_missing_answers_have_a_value_of_their_own_where_nobody_states_any(capsys, people, command, tmp_path):
     """And rows are lost nowhere: the control drops two of them."""

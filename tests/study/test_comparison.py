@@ -57,6 +57,7 @@ def test_rows_are_sorted_and_lie_between_bounds_and_baselines(comparison):
     assert {row.mechanism for row in comparison.rows} == {"optimised", *applicable}
 
 
+@pytest.mark.exhaustive
 def test_a_survey_is_compared_with_mechanisms_whose_reports_are_not_counted():
     """The best of a mean at epsilon 1 reports real numbers."""
     asked = st.Survey("age=9,hours=20,sex=2").prefix("age").mean("hours").table("sex")

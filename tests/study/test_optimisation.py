@@ -7,7 +7,7 @@ import stratagem as st
 from stratagem.bounds import Bound
 from stratagem.bounds.formulas import CLOSED
 from stratagem.math.number import above_minimum
-from tables import WORKLOADS, assert_certified
+from tables import WORKLOADS, assert_between, assert_certified, least_published
 
 EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0, 12.0)
 
@@ -18,6 +18,35 @@ EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0, 12.0)
 def test_every_workload_at_every_budget(name, epsilon):
     solver = st.ProjectedGradient(max_steps=60)
     assert_certified(st.optimise(WORKLOADS[name](64), epsilon, solver=solver), epsilon)
+
+
+SOLVERS = {
+    "auto": st.Auto(),
+    "certified": st.Certified(),
+    "projected gradient": st.ProjectedGradient(max_steps=8),
+    "few queries": st.solvers.FewQueries(),
+    "junta": st.solvers.Junta(),
+    "orbit": st.solvers.Orbit(),
+}
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("n", [8, 16])
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_every_workload_at_every_budget_by_every_solver(name, n, epsilon):
+    workload, unable = WORKLOADS[name](n), set()
+    published = least_published(workload, epsilon)
+    for kind, solver in SOLVERS.items():
+        try:
+            solution = st.optimise(workload, epsilon, solver=solver)
+        except ValueError:
+            unable.add(kind)
+            continue
+        if isinstance(solution.strategy, st.strategies.Strategy):
+            assert_certified(solution, epsilon, published)
+        else:
+            assert_between(solution, epsilon, published)
+    assert unable <= {"few queries", "junta", "orbit"}
 
 
 def _repeated(n: int) -> st.Workload:
