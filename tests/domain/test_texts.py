@@ -94,6 +94,28 @@ def test_stated_labels_are_not_guessed_at_but_the_mend_is_said(tmp_path):
     assert read(path, bins, columns, policy).x.tolist() == [0, 2, 0]
 
 
+def test_a_text_of_one_column_keeps_its_meaning_in_another(tmp_path):
+    """What plan prints for yes and no written as 1 and 0 must not take the numbers of the column beside it."""
+    path = tmp_path / "a.csv"
+    path.write_text("smokes,kids,many\n0,0,0\nno,1,1\n1,1,12\nyes,2,0\n")
+    domain = Domain(smokes=Labels(("no", "yes")), kids=Bins.parse("0:4:1"), many=Bins.parse("0:10:1,other"))
+    policy = Policy(mapping={"0": "no", "1": "yes", "12": "11"}, invalid="other")
+    found = read(path, domain, {name: name for name in domain.names}, policy)
+    assert sorted(map(tuple, found.coordinates.tolist())) == [(0, 0, 0), (0, 1, 1), (1, 1, 10), (1, 2, 0)]
+    assert found.others == {"many 10 or above": 1}
+    moved = Policy(mapping={"0": "3"})  # both are values: it is what somebody asked for
+    assert read(path, Domain(kids=Bins.parse("0:4:1")), {"kids": "kids"}, moved).x.tolist() == [0, 2, 1, 1]
+
+
+def test_the_other_mark_separates_thousands(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text('x\n"1.234,50"\n2.500\n2000\n"7.800,00"\n"0,5"\n')
+    domain = Domain(x=Bins.parse("0:10000:1000"))
+    assert read(path, domain, {"x": "x"}, Policy(decimal=",")).x.tolist() == [1, 1, 2, 0, 0, 0, 0, 1, 0, 0]
+    with pytest.raises(InvalidValuesError, match="not a number 3"):
+        read(path, domain, {"x": "x"}, Policy(decimal="."))
+
+
 @pytest.mark.parametrize(
     ("given", "found"),
     [

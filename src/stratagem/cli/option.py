@@ -63,13 +63,15 @@ QUESTIONS = Annotated[
     Option(help="A workload file, *.toml: the form asks in the words of its questions, below its title."),
 ]
 MISSING = Annotated[list[str] | None, Option(help="A text that stands for no value, like '?'. Repeatable.")]
-DECIMAL = Annotated[str | None, Option(help="What separates decimals in numbers with commas: ',' or '.'.")]
+DECIMAL = Annotated[
+    str | None, Option(help="What separates decimals, ',' or '.'; the other one separates thousands.")
+]
 MAP = Annotated[
     list[str] | None,
     Option(
         "--map",
-        help="FROM=TO, such as north=North: a text that stands for another; or a .csv file of two columns. "
-        "Repeatable.",
+        help="FROM=TO, such as north=North: a text that stands for another in all columns but those of which it is "
+        "a value and the other is none; or a .csv file of two columns. Repeatable.",
     ),
 ]
 AS_IS = Annotated[

@@ -129,8 +129,9 @@ def read(path: str | Path, domain: Domain, columns: Mapping[str, str], policy: P
     for k, (one, column) in enumerate(zip(domain.attributes, chosen, strict=True)):
         if one.values.outside and not set(data.coordinates[:, k].tolist()) - set(one.values.outside):
             reasons = {why: count for why, count in data.others.items() if why.startswith(f"{column} ")}
+            reading = policy.about(one.values)
             texts = tallied(
-                ((i, policy.read(row[k]) or "") for i, row in enumerate(rows)), [row[-1] for row in rows]
+                ((i, reading.read(row[k]) or "") for i, row in enumerate(rows)), [row[-1] for row in rows]
             )
             if reasons:
                 raise ValueError(
@@ -177,7 +178,8 @@ def _placed(rows: list[tuple], domain: Domain, columns: list[str], policy: Polic
     """Return the coordinates of all rows; further entries of a row are not read."""
     placed = PlacedRows(np.zeros((len(rows), len(columns)), dtype=np.int64), [""] * len(rows), [], [])
     for position, (attribute, column) in enumerate(zip(domain.attributes, columns, strict=True)):
-        values = [policy.read(row[position]) for row in rows]
+        reading = policy.about(attribute.values)
+        values = [reading.read(row[position]) for row in rows]
         cells, other = attribute.values.cells(values, clip=policy.clip), attribute.other
         reasons = [(row, f"{column} {why}") for row, why in enumerate(cells.reason) if why]
         if policy.invalid == OTHER and reasons:

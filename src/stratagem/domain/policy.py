@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypedDict
 
-from stratagem.domain.values import OTHER, is_missing
+from stratagem.domain.values import ABSENT, OTHER, Values, is_missing
 from stratagem.io.numeral import GROUPED, grouped
 
 FAIL, DROP = "fail", "drop"
@@ -46,7 +46,8 @@ class Policy:
     as_is: bool = False
     """Whether labels that are read from data are told apart where they differ in case or Unicode form alone."""
     decimal: str | None = None
-    """What separates decimals in numbers with commas, "," or "."; None refuses to guess."""
+    """What separates decimals, "," or ".", and the other one thousands: 2.500 is 2500 with ",". None refuses to guess
+    at commas."""
 
     def __post_init__(self) -> None:
         if self.decimal not in (None, ",", "."):
@@ -69,6 +70,18 @@ class Policy:
         if value is None or (value := self.mapping.get(value.strip(), value)).strip() in self.missing:
             return None
         return value if self.decimal is None else grouped(value, self.decimal) or value
+
+    def about(self, values: Values) -> Policy:
+        """Return how a column of these values is read, as texts are mapped in all columns of a file.
+
+        A text that is one of the values stays where the text that it stands for is none: 0, which means no in one
+        column, is a number in another.
+        """
+
+        def stays(text: str, to: str) -> bool:
+            return not values.place(text).reason and values.place(to).reason not in ("", ABSENT)
+
+        return replace(self, mapping={text: to for text, to in self.mapping.items() if not stays(text, to)})
 
     def counted(self, rows: Mapping[Any, int]) -> Counter[str | None]:
         """Return the rows of every text as this policy reads it, from those of the texts of a column."""
@@ -123,12 +136,13 @@ def like_missing(rows: Mapping[str, int]) -> str:
 
 def with_commas(texts: Mapping[str, int]) -> str:
     """Return the advice on texts that are numbers with commas; empty where most are none."""
-    rows = {mark: sum(n for text, n in texts.items() if grouped(text, mark)) for mark in GROUPED}
+    commas = {text: n for text, n in texts.items() if "," in text}
+    rows = {mark: sum(n for text, n in commas.items() if grouped(text, mark)) for mark in GROUPED}
     most = max(rows.values())
     if not most or 2 * most < sum(texts.values()):
         return ""
     marks = [mark for mark in GROUPED if rows[mark] == most]
-    shown = next(text for text in texts if all(grouped(text, mark) for mark in marks))
+    shown = next(text for text in commas if all(grouped(text, mark) for mark in marks))
     advice = " and ".join(f"decimal={mark!r} reads as {grouped(shown, mark)}" for mark in marks)
     return f"; {most:,} of these are numbers with commas, such as {shown}, which {advice}"
 

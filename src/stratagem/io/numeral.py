@@ -8,10 +8,11 @@ from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
 DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]{1,9})?|[+-]?inf(inity)?", re.IGNORECASE)
 """A number: digits with a sign, a point or an exponent; inf."""
 GROUPED = {
-    ",": re.compile(r"[+-]?([0-9]+|[0-9]{1,3}(\.[0-9]{3})+),[0-9]+"),
-    ".": re.compile(r"[+-]?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]+)?"),
+    ",": re.compile(r"[+-]?([0-9]+,[0-9]+|[1-9][0-9]{0,2}(\.[0-9]{3})+(,[0-9]+)?)"),
+    ".": re.compile(r"[+-]?[1-9][0-9]{0,2}(,[0-9]{3})+(\.[0-9]+)?"),
 }
-"""Numbers with commas, by what separates their decimals; the other mark separates thousands."""
+"""Numbers that `parse_decimal` reads otherwise or not, by what separates their decimals; the other mark separates
+thousands."""
 EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 """Arithmetic that rounds nothing."""
 
@@ -48,13 +49,15 @@ def parse_decimal(text: str) -> Decimal | None:
 def grouped(text: str, decimal: str) -> str | None:
     """Return a number with the decimal mark "," or "." as `parse_decimal` reads it, the other mark between thousands.
 
-    None for a text without either use of a comma.
+    None for a text that has neither mark in such a place.
 
-    >>> grouped("1.234,5", ","), grouped("1,234.5", "."), grouped("12.5", ","), grouped("3,5", ".")
-    ('1234.5', '1234.5', None, None)
+    >>> grouped("1.234,5", ","), grouped("2.500", ","), grouped("1,234.5", ".")
+    ('1234.5', '2500', '1234.5')
+    >>> grouped("12.5", ","), grouped("3,5", "."), grouped("0.500", ",")
+    (None, None, None)
     """
     plain, group = text.strip(), "." if decimal == "," else ","
-    if "," not in plain or not GROUPED[decimal].fullmatch(plain):
+    if not GROUPED[decimal].fullmatch(plain):
         return None
     return plain.replace(group, "").replace(decimal, ".")
 
