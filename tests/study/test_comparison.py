@@ -9,7 +9,9 @@ import stratagem as st
 from stratagem.io.screen import ROWS
 from stratagem.problem import problem_of
 from stratagem.published import BASELINES, Baseline
-from stratagem.study.ranking import rank_baselines, ten_digits
+from stratagem.report.content import rated
+from stratagem.report.verdict import gain_sentence
+from stratagem.study.ranking import Ranking, rank_baselines, ten_digits
 from tables import setting
 from tools import take_away
 
@@ -78,6 +80,21 @@ def test_all_ways_to_ask_several_questions_are_compared(sizes):
     named = {row.mechanism: row.objective for row in found.rows}
     assert {"optimised", "one question each", "split budget"} <= named.keys()
     assert named["optimised"] <= min(named.values()) * (1 + 1e-9)
+
+
+@pytest.mark.exhaustive
+def test_the_page_of_a_small_survey_holds_it_against_all_ways_and_says_which_had_no_time():
+    """A saved survey is compared with what optimise compared it with: one question each among them."""
+    found = st.optimise(st.Survey((2, 3, 20)).prefix("a3").table("a1").table("a2"), 1.0, seconds=3)
+    rated_again = rated(found.mechanism(), "average")
+    best = rated_again.baselines[0]
+    assert best.mechanism == "one question each"
+    assert best.objective <= found.baselines[0].objective * (1 + 1e-9)
+    assert "the best published mechanism, one question each" in gain_sentence(rated_again, None)
+    known = rated_again.baselines
+    cut = replace(rated_again, baselines=Ranking(known, (), ("haar",)))
+    assert "the best published mechanism that was tried, one question each" in gain_sentence(cut, None)
+    assert gain_sentence(cut, None).endswith("Not evaluated within the time: haar.")
 
 
 def test_rows_agree_with_an_evaluation(comparison):

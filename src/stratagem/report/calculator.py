@@ -11,12 +11,12 @@ from stratagem.math.number import number_text, users_text
 from stratagem.report.content import ReportContent
 from stratagem.report.drawing import WIDTH, Picture
 from stratagem.report.plots.comparison import Measured
-from stratagem.report.verdict import nearness
+from stratagem.report.verdict import gain_sentence, nearness
 from stratagem.report.wording import percent, unbroken
 from stratagem.study.comparison import OPTIMISED, Comparison
 from stratagem.study.comparison_sweep import BOUND, needed_texts
 from stratagem.study.row import Row
-from stratagem.study.summary import MINIMUM, OURS, fewer_sentence, variance_gap
+from stratagem.study.summary import MINIMUM, OURS, variance_gap
 from stratagem.workloads.bibliography import SCOPE
 from stratagem.workloads.explicit import counts_users
 
@@ -148,8 +148,10 @@ def comparison_section(subject: ReportContent) -> dict[str, object]:
         (one.name, number_text(one.value + comparison.bounds.offset), one.meaning)
         for one in sorted(comparison.bounds, key=lambda one: one.name)
     ]
+    late = subject.line.sweep.late_sentence
+    others = f"At other budgets: {late[0].lower()}{late[1:]}" if late else ""
     return {
-        "words": " ".join(filter(None, (_sentence(subject), subject.line.sweep.late_sentence))),
+        "words": " ".join(filter(None, (_sentence(subject), others))),
         "figure": _picture(comparison) if comparison.bounds.best > 0 else None,
         "bounds": Table(("bound", "value", "what it is"), ladder, 3, caption=CAPTION),
         "mechanisms": Table(HEADINGS, rows, 3, ours, "Every mechanism at its best for these queries"),
@@ -187,7 +189,7 @@ def _cells(row: Row, comparison: Comparison) -> tuple[str, ...]:
 def _sentence(subject: ReportContent) -> str:
     """Return the sentences on the gain over the best published mechanism and on the gap, and which bound it is."""
     solution = subject.solution
-    gain = fewer_sentence(solution, solution.baselines, None, named=True)
+    gain = gain_sentence(solution, None)
     name = solution.bounds.name
     near = nearness(solution)
     which = f"That minimum is the lower bound “{name}” ({solution.bounds[name].meaning})." if near else ""

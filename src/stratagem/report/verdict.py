@@ -127,7 +127,15 @@ def _distance(subject: ReportContent) -> str:
     near = nearness(solution)
     if least := minimum_text(solution.problem, solution.bounds, users):
         near += f" The proven minimum is {least}{' people' if users is None else ''}."
-    return unbroken(f"{fewer_sentence(solution, solution.baselines, users, named=True)} {near}")
+    return unbroken(f"{gain_sentence(solution, users)} {near}")
+
+
+def gain_sentence(solution: Solution, users: int | None) -> str:
+    """Return what ours gains over the best published mechanism, and which of them there was no time for."""
+    known = solution.baselines
+    late = known.late_sentence.replace("; ask with more seconds", "")
+    gain = fewer_sentence(solution, known, users, named=True, cut=bool(late))
+    return " ".join(filter(None, (gain, late)))
 
 
 def nearness(solution: Solution) -> str:

@@ -244,10 +244,9 @@ def rank_questions(problem: Problem) -> Ranking:
 
 def rank_all(problem: Problem, baselines: Iterable[Baseline] = BASELINES) -> Ranking:
     """Return the ranking of baselines, and for several questions what is published for each of them."""
+    found = _ways(problem) if problem.plain and asks_in_parts(problem.workload) else []
     every = rank_baselines(problem, baselines)
-    if not (problem.plain and asks_in_parts(problem.workload)):
-        return every
-    return Ranking((*every, *_ways(problem)), every.failed, every.late)
+    return Ranking((*every, *found), every.failed, every.late)
 
 
 def _ways(problem: Problem) -> list[Contender]:
@@ -293,7 +292,7 @@ def rank_affordable(problem: Problem, *, invariant: bool) -> Ranking:
     if problem.plain and problem.workload.domain_size > WHOLE and asks_in_parts(problem.workload):
         return rank_questions(problem)
     if problem.workload.domain_size <= RANKED:
-        return rank_baselines(problem)
+        return rank_all(problem)
     return rank_invariant(problem) if invariant else Ranking(())
 
 

@@ -178,12 +178,19 @@ def _least(problem: Problem, bounds: Bounds) -> float:
     return problem.least(bounds) / (1 if problem.single else problem.workload.queries)
 
 
-def fewer_sentence(ours: Found, published: Sequence[Found], users: int | None, *, named: bool = False) -> str:
-    """Return how many people fewer ours needs than the best published mechanism, whose name may be said."""
+def fewer_sentence(
+    ours: Found, published: Sequence[Found], users: int | None, *, named: bool = False, cut: bool = False
+) -> str:
+    """Return how many people fewer ours needs than the best published mechanism, whose name may be said.
+
+    `cut` says that there was no time for some of them.
+    """
     if not published:
         return f"Published mechanisms were not set up on a domain of this size. {HARDEST}"
     rival = min(published, key=people_needed)
-    best = f"the best published mechanism, {rival}" if named else "the best published"
+    best = (
+        f"the best published mechanism{' that was tried' * cut}, {rival}" if named else "the best published"
+    )
     needed, least = people_needed(ours), people_needed(rival)
     words = ("fewer people than", "more people than", "as many people as")
     many = needed > FAR * least
