@@ -2,6 +2,8 @@
 
 import ast
 import sys
+from collections.abc import Iterable
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +12,7 @@ import pyarrow as pa
 import pytest
 from test_client import no_bytes
 
+import stratagem as st
 from mechanisms import mechanism
 from stratagem.mechanism import client as shipped
 from stratagem.mechanism.client import Client
@@ -25,6 +28,7 @@ SCALARS = {
     "text": ("labels", np.str_("nein"), "nein"),
     "arrow text": ("labels", pa.scalar("nein"), "nein"),
     "float32": ("edges", np.float32(0.1), float(np.float32(0.1))),
+    "long double": ("edges", np.longdouble(0.1), 0.1),
     "float16": ("edges", np.float16(59.97), float(np.float16(59.97))),
     "int32 among edges": ("edges", np.int32(60), 60),
     "float64": ("edges", np.float64(-30), -30.0),
@@ -41,11 +45,11 @@ def test_a_scalar_is_the_value_that_python_would_hold(name):
     assert 0 <= client.randomise(value)["output"] < mechanism(case).outputs
 
 
-def test_a_float_of_fewer_bits_is_compared_exactly():
-    """NumPy itself rounds an edge to 32 bits before it compares: float32(0.7) is below 0.7."""
+def test_a_float_of_fewer_bits_is_its_shortest_decimal():
+    """As in files; NumPy itself rounds an edge to 32 bits before it compares."""
     bundle = {"name": "x", "size": 2, "edges": ["0", "0.7", "1"]}
-    assert np.float32(0.7) >= 0.7
-    assert shipped.reader(bundle)(np.float32(0.7)) == 0
+    assert [shipped.reader(bundle)(kind(0.7)) for kind in (float, np.float32, np.float16)] == [1, 1, 1]
+    assert shipped.reader(bundle)(np.nextafter(np.float32(0.7), np.float32(0))) == 0
 
 
 REFUSED = {
@@ -56,7 +60,6 @@ REFUSED = {
     "number for a text": ("labels", np.int64(1)),
     "bool among edges": ("edges", np.bool_(False)),
     "nan": ("edges", np.float32("nan")),
-    "long double": ("edges", np.longdouble(0.1)),
     "date": ("edges", np.datetime64("2020-01-01")),
     "missing": ("edges", pd.NA),
     "missing in arrow": ("two-level", pa.scalar(None)),
@@ -107,6 +110,34 @@ def test_a_column_becomes_a_report_of_each_value(name):
     assert reports == [again.randomise(value) for value in values]
     real = found.client.randomise(column)
     assert len({report["id"] for report in real}) == len(values)
+
+
+TENTHS = st.Domain(x=st.bins("0:0.8:0.1,no answer"))
+READ = {
+    "decimal": (Decimal("0.30"), [3]),
+    "float32": (np.float32(0.7), [7]),
+    "float32 column": (np.array([0.1, 0.3, 0.6, 0.7], np.float32), [1, 3, 6, 7]),
+    "pandas float32": (pd.Series([0.7, None], dtype="Float32"), [7, 8]),
+    "pandas missing": (pd.Series([0, None], dtype="Int64"), [0, 8]),
+    "missing among objects": (pd.Series([0.3, pd.NA, None, float("nan")], dtype=object), [3, 8, 8, 8]),
+    "missing dates": (pd.Series([pd.NaT, pd.NaT]), [8, 8]),
+    "missing numpy date": (np.datetime64("NaT"), [8]),
+    "arrow decimals": (pa.array([Decimal("0.2"), None]), [2, 8]),
+}
+
+
+@pytest.mark.parametrize("name", READ)
+def test_values_have_the_cells_that_they_have_in_files(name):
+    """Decimals and numbers of less precision are the numbers that files hold; what is missing is no answer."""
+    given, cells = READ[name]
+    client = st.optimise(st.prefix(TENTHS), 1.0, seconds=1).mechanism().client
+    values = given if isinstance(given, Iterable) else [given]
+    assert [client.cell(value) for value in values] == cells
+    assert len(client.randomise(values)) == len(cells)
+    seen = []
+    client.report = seen.append
+    client.randomise(given)
+    assert seen == cells
 
 
 BAD = {

@@ -881,19 +881,19 @@ def _no_number(text: str) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Return what NumPy, pandas or Arrow hold as Python's own, exactly: the value of a scalar, the list of a column."""
-    for name in () if type(value) in _SINGLE else ("to_pylist", "as_py", "to_list", "tolist"):
-        if callable(convert := getattr(value, name, None)):
-            return convert()
-    return value
+    """Return what NumPy, pandas or Arrow hold as Python's own; float32 as its shortest text, which files hold."""
+    if str(getattr(value, "dtype", "")).lower() in ("float16", "float32"):
+        value = value.astype(str)
+    names = () if type(value) in _SINGLE else ("to_pylist", "as_py", "to_list", "tolist")
+    found = (convert for name in names if callable(convert := getattr(value, name, None)))
+    return next(found, lambda: value)()
 
 
 def _text(value: Any) -> str:
     """Return a value as a file or a form holds it: numbers in the shortest way, dates and times in ISO 8601."""
     plain = _plain(value)
-    if isinstance(plain, date | time):
-        return plain.isoformat()
-    return plain if isinstance(plain, str) else "" if plain is None else repr(plain)
+    text = plain.isoformat() if isinstance(plain, date | time) else str(plain)
+    return text if isinstance(plain, str) or text not in ("None", "NaT", "<NA>") else ""
 
 
 def _short(value: Any) -> str:
