@@ -204,3 +204,16 @@ def test_the_page_has_a_section_a_question(capsys, folder):
     assert "0.5 ×" not in text
     shares = [one.answer / PEOPLE for one in estimate().table("région").answers]
     assert f"Nord {100 * shares[0]:.1f} %" in text
+
+
+def test_the_page_has_the_title_of_the_file_of_queries(capsys, folder):
+    Path("q.toml").write_text('title = "How we live"\ndomain = { age = 5 }\n[[query]]\non = { age = "prefix" }\n')
+    assert run(capsys, "optimise", "q.toml", "--epsilon", "1", "--seconds", "1", "-o", "q.ldp.json")[0] == 0
+    Path("p.csv").write_text("age\n" + "0\n3\n" * 100)
+    assert (
+        run(capsys, "randomise", "q.ldp.json", "--data", "p.csv", "--column", "age", "-o", "q.jsonl")[0] == 0
+    )
+    asked = ("estimate", "q.ldp.json", "q.jsonl", "--workload", "q.toml", "--summary", "q.html")
+    for more, title in (((), "How we live"), (("--question", "How old?", "--force"), "How old?")):
+        assert run(capsys, *asked, *more)[0] == 0
+        assert Page(Path("q.html").read_text("utf-8")).text.split("\n")[0].startswith(title)

@@ -164,8 +164,8 @@ DOMAIN = "domain = { a = 3, b = 2 }\n"
     ("text", "fragment"),
     [
         ("", "the key domain is missing"),
-        ("[[attributes]]\nsize = 3\n[[query]]\nkind = 'total'", "the attributes are no tables"),
-        ("[attributes]\na = 3\n[[query]]\nkind = 'total'", "3 was given where a table belongs"),
+        ("[[attributes]]\nsize = 3\n[[query]]\non = { a = 'total' }", "the attributes are no tables"),
+        ("[attributes]\na = 3\n[[query]]\non = { a = 'total' }", "3 was given where a table belongs"),
         ("= 3", "is not TOML"),
         (b"\xff", "is not text in UTF-8"),
         ('family = "prefix"\nwdith = 3', "unknown key 'wdith': the known keys are title, reference, family"),

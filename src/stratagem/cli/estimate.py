@@ -89,6 +89,14 @@ class OtherOptions:
         asked = self.queries.read(self.workload, mechanism.domain)
         return self.queries.about_numbers(self.workload, asked, gaps=True)
 
+    @property
+    def title(self) -> str:
+        """The title that a file of queries states; empty without one."""
+        from stratagem.workloads.given import read_entry
+
+        path = Path(self.workload or "")
+        return read_entry(path, str(path)).title if path.suffix.lower() == ".toml" else ""
+
     def check(self, synthetic: Path | None) -> None:
         """Refuse options of a workload without one; the order is that of the tables of synthetic people as well."""
         unused = [("order", self.queries.order if synthetic is None else None), ("width", self.queries.width)]
@@ -226,8 +234,8 @@ class AnswerOptions:
             quantiles=quantiles,
         )
 
-    def write(self, told: Estimated, files: Sequence[Path]) -> None:
-        """Write the picture, the answers and the page that are asked for."""
+    def write(self, told: Estimated, files: Sequence[Path], title: str) -> None:
+        """Write the picture, the answers and the page that are asked for, the page under a question or the title."""
         if self.plot is not None:
             told.estimate.plot(self.plot)
         if self.file is not None:
@@ -241,7 +249,7 @@ class AnswerOptions:
 
             words = {text: "median" if text == "0.5" else f"quantile {text}" for text in told.quantiles}
             quantiles = {words[text]: str(one) for text, one in told.quantiles.items()}
-            about = {"name": told.name, "question": self.question, "rounds": self.rounds}
+            about = {"name": told.name, "question": self.question or title, "rounds": self.rounds}
             write_results(self.summary, told.estimate, told.epsilon, quantiles=quantiles, **about)
 
 
@@ -270,7 +278,7 @@ def estimate(
         found = earlier.combined(mechanism, counts, tally, asked, how)
     single = wanted.rounds == 1 and earlier.first is None
     told = wanted.told(found, mechanism, others.workload or mechanism.name, single=single)
-    wanted.write(told, files)
+    wanted.write(told, files, others.title)
     if wanted.synthetic is not None:
         told = replace(told, people=_synthetic(told.estimate, others.queries.order, wanted.synthetic))
     write_result(told, json=json)
