@@ -75,7 +75,7 @@ AWKWARD = {
 @pytest.mark.parametrize(
     "epsilon",
     [
-        pytest.param(0.1, marks=pytest.mark.exhaustive),
+        pytest.param(0.1, marks=pytest.mark.thorough),
         pytest.param(1.0, marks=pytest.mark.thorough),
         pytest.param(6.0, marks=pytest.mark.exhaustive),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from stratagem.domain.attribute import Attribute
@@ -11,8 +12,11 @@ from stratagem.workloads.ranges import AllRange
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from stratagem.workloads.query import QueryPart
     from stratagem.workloads.workload import Workload
 
+KNOWN = 1 << 12
+"""Most parts of queries whose words are kept."""
 NAMED = 1 << 20
 """Names that are made to find one of them: some seconds."""
 
@@ -43,10 +47,24 @@ class Naming:
         """Return the name of query number 0..p-1."""
         found = self.workload.describe(query)
         alone = query if len(found.parts) == 1 else None
-        said = [one.words(self.attributes, alone) for one in found.parts if not one.signed]
-        signed = [one.words(self.attributes, alone) for one in found.parts if one.signed]
+        said = [self._words(one, alone) for one in found.parts if not one.signed]
+        signed = [self._words(one, alone) for one in found.parts if one.signed]
         words = ", ".join([*said, *([f"parity of {' and '.join(signed)}"] if signed else [])]) or "everybody"
         return words if found.weight == 1 else f"{found.weight:g} × {words}"
+
+    def _words(self, part: QueryPart, alone: int | None) -> str:
+        """Return a part in words; those of tables of several attributes come again and again, and are kept."""
+        if alone is not None:
+            return part.words(self.attributes, alone)
+        if (said := self._known.get(part)) is None:
+            if len(self._known) >= KNOWN:
+                self._known.clear()
+            said = self._known[part] = part.words(self.attributes, None)
+        return said
+
+    @cached_property
+    def _known(self) -> dict[QueryPart, str]:
+        return {}
 
     def number(self, label: str) -> int:
         """Return the number of the query of a name: the first one that has it.

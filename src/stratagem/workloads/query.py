@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar, Self, final
 
 import numpy as np
@@ -164,5 +165,11 @@ def cell(domain: Domain, attributes: Sequence[int], number: int) -> Query:
     parts = []
     for i in reversed(attributes):
         number, k = divmod(number, domain.sizes[i])
-        parts.append(Span(i, k, k))
+        parts.append(_value(i, k))
     return Query(tuple(reversed(parts)))
+
+
+@lru_cache(1 << 12)
+def _value(attribute: int, k: int) -> Span:
+    """Return the condition that an attribute has a value; tables of several attributes ask it again and again."""
+    return Span(attribute, k, k)
