@@ -89,6 +89,19 @@ class Estimate:
         """Number N of reports, one a user."""
         return self.evidence.users
 
+    @property
+    def reports(self) -> int:
+        """Number of users whose reports tell about these queries: of a survey those of the parts that ask them."""
+        return self.evidence.reports_about(self.workload)
+
+    @property
+    def reported(self) -> str:
+        """How many reports there are, or how many of them are about these queries, in words."""
+        about, users = self.reports, f"{self.users:,} reports"
+        if about == self.users:
+            return users
+        return f"{about:,} of {users} {'is' if about == 1 else 'are'} about this question"
+
     def raw(self) -> Estimate:
         """Return the same estimate without post-processing."""
         return replace(self, method=METHODS["unbiased"], processed=None)

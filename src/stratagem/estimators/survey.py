@@ -34,6 +34,7 @@ from stratagem.workloads.centring import levelled
 from stratagem.workloads.combined import Stack
 from stratagem.workloads.identity import Identity
 from stratagem.workloads.table import asks, by_attributes, means, on_table
+from stratagem.workloads.workload import Margin
 
 WRITTEN = 1 << 20
 """User types up to which the variance of each is written out."""
@@ -117,9 +118,7 @@ class Surveyed(Estimator):
         check_sizes(workload, self.strategy.sizes)
         found, every = [], np.arange(workload.queries)
         for margin in by_attributes(workload):
-            about = asks(margin.workload) and margin.workload.domain_size > 1
-            own = margin.attributes if about else ()  # every part counts everybody
-            able = [i for i, one in enumerate(self.strategy.parts) if {*own} <= {*one.attributes}]
+            own, able = self._able(margin)
             if not able:
                 names = ", ".join(workload.domain.names[i] for i in own)
                 raise UnsupportedWorkloadError(
@@ -130,6 +129,16 @@ class Surveyed(Estimator):
             part = min(able, key=lambda i: self._cost(i, tables[i])) if len(able) > 1 else able[0]
             found.append(PartQueries(part, tables[part], every[margin.places]))
         return found
+
+    def _able(self, margin: Margin) -> tuple[tuple[int, ...], list[int]]:
+        """Return the attributes that queries ask about, and the parts that hold all of these."""
+        about = asks(margin.workload) and margin.workload.domain_size > 1
+        own = margin.attributes if about else ()  # every part counts everybody
+        return own, [i for i, one in enumerate(self.strategy.parts) if {*own} <= {*one.attributes}]
+
+    def telling(self, workload: Workload) -> set[int]:
+        """Return the parts that hold all attributes of a query which asks about some."""
+        return {i for own, able in map(self._able, by_attributes(workload)) if own for i in able}
 
     def by_part(self, workload: Workload) -> list[PartQueries]:
         """Return the queries by part, all that one part answers together."""
@@ -248,6 +257,10 @@ class SurveyEvidence(Evidence):
     @property
     def users(self) -> int:
         return self.counts.sum() // self.estimator.number
+
+    def reports_about(self, workload: Workload) -> int:
+        parts = self.estimator.telling(workload) or range(len(self.strategy.parts))
+        return sum(self.of_part(i).sum() for i in parts) // self.estimator.number
 
     @cached_property
     def parts(self) -> tuple[Evidence | None, ...]:

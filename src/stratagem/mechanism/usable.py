@@ -134,8 +134,10 @@ def estimate_usability(
 
     `epsilon` is that of a report; None for people who sent several, of whom only the number is stated. `asked` are
     the same queries over a domain of their own, where they are some of a larger workload. `users` is the number of
-    people who will have reported in the end, by default those who did.
+    people who will have reported in the end, by default those who did. What no report is about is not usable.
     """
+    if not found.reports:
+        return Usability(people=found.users, usable=False, error=math.inf, reason="no report is about it yet")
     chosen, shown = comparable(found.workload), found.raw()
     shown = shown if chosen is found.workload else shown.ask(chosen)
     shown = shown.some(spread(chosen.queries, LOOKED_AT)) if chosen.queries > LOOKED_AT else shown

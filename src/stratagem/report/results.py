@@ -66,16 +66,24 @@ def write_results(
 def _section(one: QuestionResult, *, survey: bool) -> dict[str, object]:
     """Return what a section on one table of answers shows; of a survey also the mean or median, rows and columns."""
     found, answers, many = one.estimate, one.answers(ROWS), one.question.workload.queries
+    head = {
+        "title": answers.title if survey else " × ".join(attribute.name for attribute in one.attributes),
+        "usable": one.verdict.usable,
+        "verdict": unbroken(str(one.verdict)),
+        "reported": f"{found.reported}." if 0 < found.reports < found.users else "",
+        "facts": {},
+        "figure": None,
+        "tables": [],
+    }
+    if not found.reports:
+        return head
     some = [answer.query for answer in answers.answers]
     named = {answer.query: answers.short(answer) for answer in answers.answers} if survey else {}
     words = f"Estimates with {found.intervals}; the numbers are in the table."
     left = f" {len(some)} of {many:,} are in the table." if len(some) < many else ""
     picture = {"shares": answers.people, "names": tuple(named.values())}
     drawn = not (survey and one.averages)
-    return {
-        "title": answers.title if survey else " × ".join(attribute.name for attribute in one.attributes),
-        "usable": one.verdict.usable,
-        "verdict": unbroken(str(one.verdict)),
+    return head | {
         "facts": one.facts() if survey else {},
         "figure": Picture.of(
             plot_estimate(found.some(some), width=WIDTH, **picture),
