@@ -45,7 +45,7 @@ def write_results(
     shown = groups[: QUESTIONS if survey else TABLES]
     content = render(
         "report/results.html",
-        **dressed(),
+        **dressed("", "results.css"),
         title=question or name,
         about={
             "What is estimated": question and name,
@@ -70,7 +70,7 @@ def _section(one: QuestionResult, *, survey: bool) -> dict[str, object]:
         "title": answers.title if survey else " × ".join(attribute.name for attribute in one.attributes),
         "usable": one.verdict.usable,
         "verdict": unbroken(str(one.verdict)),
-        "reported": f"{found.reported}." if 0 < found.reports < found.users else "",
+        "reported": f"{found.reported()}." if 0 < found.reports < found.users else "",
         "facts": {},
         "figure": None,
         "tables": [],

@@ -55,7 +55,7 @@ class Section:
             "title": self.title,
             "usable": verdict.usable,
             "verdict": str(verdict) if self.title or not verdict.usable else "",
-            "reported": f"{found.reported}." if 0 < found.reports < found.users else "",
+            "reported": f"{found.reported()}." if 0 < found.reports < found.users else "",
             "later": "" if later is None or verdict.usable or not found.reports else _expected(later),
             "table": None,
             "bars": [],

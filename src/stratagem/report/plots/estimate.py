@@ -124,7 +124,7 @@ def _label(axes: Axes, estimate: Estimate, shown: int, *, across: bool, shares: 
     users.set_label_text(
         "% of the people" if shares else "people" if counts_users(estimate.workload) else "sum"
     )
-    words = f"{some}{estimate.reported}\n{estimate.intervals}"
+    words = f"{some}{estimate.reported('it')}\n{estimate.intervals}"
     if across:  # the names take the left of the figure, and the words need all of its width
         axes.figure.suptitle(words, x=0.01, horizontalalignment="left")
     else:
