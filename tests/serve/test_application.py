@@ -150,6 +150,43 @@ def test_json_lines_are_counted_line_by_line(client):
     assert large.status_code == 413
 
 
+@pytest.mark.parametrize(
+    ("kind", "size", "status"),
+    [
+        ("application/json", 512, 200),
+        ("application/json", 513, 400),
+        ("application/json", 4_001, 400),
+        ("application/json", 4_096, 400),
+        ("application/json", 4_097, 413),
+        (LINES, 1 << 20, 400),
+        (LINES, (1 << 20) + 1, 413),
+    ],
+)
+def test_a_body_and_a_line_have_the_limits_of_the_guide(kind, size, status, client):
+    """One report of so many bytes."""
+    body = json.dumps(report(FOUND))
+    answer = client.post("/reports", content=body.ljust(size), headers={"content-type": kind})
+    assert answer.status_code == status
+    assert answer.json().get("refused", {}) == ({"line too long": 1} if status == 400 else {})
+
+
+def test_the_rate_counts_reports_whatever_becomes_of_them(tmp_path):
+    """JSON lines that are empty take nothing of it in the end."""
+    with served(tmp_path) as (client, intake):
+        lines = [
+            json.dumps(report(FOUND)),
+            "x",
+            json.dumps(report(FOUND)),
+            json.dumps(GOOD),
+            json.dumps(GOOD),
+        ]
+        for body, expected in (("\n".join(lines), 5), ("", 0)):
+            spent = []
+            intake.allowance.spend = spent.append
+            client.post("/reports", content=body, headers={"content-type": LINES})
+            assert (sum(spent), spent[0]) == (expected, 1)
+
+
 def test_a_large_body_is_refused_whether_or_not_it_says_so(client):
     async def parts():
         for _ in range(100):
