@@ -94,13 +94,6 @@ class Estimate:
         """Number of users whose reports tell about these queries: of a survey those of the parts that ask them."""
         return self.evidence.reports_about(self.workload)
 
-    def reported(self, what: str = "this question") -> str:
-        """Return how many reports there are, or how many of them are about these queries, in words."""
-        about, users = self.reports, f"{self.users:,} reports"
-        if about == self.users:
-            return users
-        return f"{about:,} of {users} {'is' if about == 1 else 'are'} about {what}"
-
     def raw(self) -> Estimate:
         """Return the same estimate without post-processing."""
         return replace(self, method=METHODS["unbiased"], processed=None)

@@ -33,8 +33,7 @@ from stratagem.workloads import Workload
 from stratagem.workloads.centring import levelled
 from stratagem.workloads.combined import Stack
 from stratagem.workloads.identity import Identity
-from stratagem.workloads.table import asks, by_attributes, means, on_table
-from stratagem.workloads.workload import Margin
+from stratagem.workloads.table import attributes_asked, by_attributes, means, on_table
 
 WRITTEN = 1 << 20
 """User types up to which the variance of each is written out."""
@@ -118,7 +117,8 @@ class Surveyed(Estimator):
         check_sizes(workload, self.strategy.sizes)
         found, every = [], np.arange(workload.queries)
         for margin in by_attributes(workload):
-            own, able = self._able(margin)
+            own = attributes_asked(margin)
+            able = [i for i, one in enumerate(self.strategy.parts) if {*own} <= {*one.attributes}]
             if not able:
                 names = ", ".join(workload.domain.names[i] for i in own)
                 raise UnsupportedWorkloadError(
@@ -129,16 +129,6 @@ class Surveyed(Estimator):
             part = min(able, key=lambda i: self._cost(i, tables[i])) if len(able) > 1 else able[0]
             found.append(PartQueries(part, tables[part], every[margin.places]))
         return found
-
-    def _able(self, margin: Margin) -> tuple[tuple[int, ...], list[int]]:
-        """Return the attributes that queries ask about, and the parts that hold all of these."""
-        about = asks(margin.workload) and margin.workload.domain_size > 1
-        own = margin.attributes if about else ()  # every part counts everybody
-        return own, [i for i, one in enumerate(self.strategy.parts) if {*own} <= {*one.attributes}]
-
-    def telling(self, workload: Workload) -> set[int]:
-        """Return the parts that hold all attributes of a query which asks about some."""
-        return {i for own, able in map(self._able, by_attributes(workload)) if own for i in able}
 
     def by_part(self, workload: Workload) -> list[PartQueries]:
         """Return the queries by part, all that one part answers together."""
@@ -259,8 +249,9 @@ class SurveyEvidence(Evidence):
         return self.counts.sum() // self.estimator.number
 
     def reports_about(self, workload: Workload) -> int:
-        parts = self.estimator.telling(workload) or range(len(self.strategy.parts))
-        return sum(self.of_part(i).sum() for i in parts) // self.estimator.number
+        asked = [{*own} for own in map(attributes_asked, by_attributes(workload)) if own] or [set()]
+        told = (any(own <= {*one.attributes} for own in asked) for one in self.strategy.parts)
+        return sum(self.of_part(i).sum() for i, tells in enumerate(told) if tells) // self.estimator.number
 
     @cached_property
     def parts(self) -> tuple[Evidence | None, ...]:

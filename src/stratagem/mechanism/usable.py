@@ -146,6 +146,14 @@ def estimate_usability(
     return usability(asked or found.workload, epsilon, users or found.users, variance, other=gaps)
 
 
+def reported(found: Estimate, what: str = "this question") -> str:
+    """Return how many reports there are, or how many of them are about the queries of an estimate, in words."""
+    about, users = found.reports, f"{found.users:,} reports"
+    if about == found.users:
+        return users
+    return f"{about:,} of {users} {'is' if about == 1 else 'are'} about {what}"
+
+
 def _some(workload: Workload) -> Workload:
     """Return some queries, evenly spread, where there are many."""
     many = workload.queries

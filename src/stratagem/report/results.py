@@ -10,6 +10,7 @@ from stratagem.estimation.question import QuestionAnswers
 from stratagem.io.table import Table, render
 from stratagem.io.target import written_atomically
 from stratagem.math.number import number_text, upper
+from stratagem.mechanism.usable import reported
 from stratagem.report.drawing import WIDTH, Picture
 from stratagem.report.page import check_page, dressed
 from stratagem.report.plots.estimate import plot_estimate
@@ -70,7 +71,7 @@ def _section(one: QuestionResult, *, survey: bool) -> dict[str, object]:
         "title": answers.title if survey else " × ".join(attribute.name for attribute in one.attributes),
         "usable": one.verdict.usable,
         "verdict": unbroken(str(one.verdict)),
-        "reported": f"{found.reported()}." if 0 < found.reports < found.users else "",
+        "reported": f"{reported(found)}." if 0 < found.reports < found.users else "",
         "facts": {},
         "figure": None,
         "tables": [],

@@ -13,7 +13,7 @@ from stratagem.estimation.question import QuestionAnswers
 from stratagem.io.table import Table, render
 from stratagem.math.deadline import Deadline
 from stratagem.math.number import spread, upper
-from stratagem.mechanism.usable import estimate_usability
+from stratagem.mechanism.usable import estimate_usability, reported
 from stratagem.workloads.explicit import counts_users
 from stratagem.workloads.question import is_survey
 
@@ -55,7 +55,7 @@ class Section:
             "title": self.title,
             "usable": verdict.usable,
             "verdict": str(verdict) if self.title or not verdict.usable else "",
-            "reported": f"{found.reported()}." if 0 < found.reports < found.users else "",
+            "reported": f"{reported(found)}." if 0 < found.reports < found.users else "",
             "later": "" if later is None or verdict.usable or not found.reports else _expected(later),
             "table": None,
             "bars": [],
