@@ -8,6 +8,7 @@ import pytest
 import adult
 import stratagem as st
 from pages import DRAWN, FOLDER, PAGES, blocks, numbers, run, says, sentences
+from stratagem.collection.reports import LINE_LIMIT
 from stratagem.estimators import overlap
 from stratagem.mechanism.client import CEILING
 from stratagem.study.two_rounds import FIXED
@@ -42,6 +43,15 @@ LONG = {
     for name in ("attacker", "distances", "questions", "repeated", "shuffler", "synthetic", "two-rounds")
 }
 """Pages whose commands search for more than ten seconds."""
+
+
+def largest_body(kind):
+    """Return how many bytes a body of this type may have."""
+    from stratagem.serve.intake import LARGEST
+
+    return LARGEST[kind]
+
+
 FACTS = {
     "index.md": {
         "3.11": lambda page: 'requires-python = ">=3.11"' in (ROOT / "pyproject.toml").read_text("utf-8")
@@ -80,6 +90,12 @@ FACTS = {
         "1,000": lambda page: (
             inspect.signature(st.estimation.synthetic_people).parameters["steps"].default == 1_000
         ),
+    },
+    "guides/collect.md": {
+        "4,096": lambda page: largest_body("application/json") == 4096,
+        "1,048,576": lambda page: largest_body("application/x-ndjson") == 1_048_576,
+        "512": lambda page: LINE_LIMIT == 512,
+        "4,001": lambda page: LINE_LIMIT < 4_001 < largest_body("application/json"),
     },
     "guides/two-rounds.md": {"6,000": lambda page: "of 6,000 people by half a standard error" in FIXED},
     "guides/questions.md": {

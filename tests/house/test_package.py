@@ -24,6 +24,7 @@ SHIPPED = {
     "report/facts.html",
     "report/parts.html",
     "report/report.css",
+    "report/results.css",
     "report/report.html",
     "report/report.js",
     "report/results.html",

@@ -27,6 +27,11 @@ def test_what_was_drawn_is_not_drawn_again_and_the_answer_is_not_kept(show):
     report = drawn(page)
     kept = page.evaluate("JSON.stringify(Object.entries(localStorage))")
     assert page.locator(":checked").count() == 0
+    stated = page.locator("#ask").text_content(), page.locator("#facts").text_content()
+    assert ["Your answer is neither sent nor kept." in stated[0], "never your answer" in stated[1]] == [
+        True,
+        True,
+    ]
     assert report["id"] in kept
     assert "nein" not in kept
     for again in range(2):
@@ -86,11 +91,13 @@ def test_under_another_question_a_memo_is_the_same(show):
 def test_who_shares_a_device_is_told_what_to_do(show):
     page = show(mechanism("labels"))
     hint = page.get_by_text(
-        "If somebody else answered on this device before you, open this page in another browser or in"
+        "If somebody else answered here and you have not, open this page in another browser or in a private window"
     )
     assert not hint.is_visible()
     drawn(page)
-    assert hint.is_visible()
+    assert not hint.is_visible(), "the report on the screen is one's own"
+    page.reload()
+    hint.wait_for()
     send(page)
     assert_led_to(page, "Thank you, sent once.")
     assert hint.is_visible()

@@ -235,4 +235,24 @@ def test_questions_are_asked_in_the_words_of_who_asks(show):
     drawn(page, "18 to below 40 Jahre", "nö")
     stated = page.locator("#words p").first.inner_text()
     assert stated.startswith('Which of the 3 questions it is about: “Wie alt?” and “Wie "groß" <b>?”. Chance')
+    chips = page.locator("#words li").all_inner_texts()
+    assert chips
+    assert all(one.startswith(("“Wie alt?”: ", '“Wie "groß" <b>?”: ')) for one in chips)
+    page.locator("#experts summary").click()
+    page.get_by_text(
+        '“Wie alt?” and “Wie "groß" <b>?” (40 % of all devices); Tür & Tor (30 % of all'
+    ).wait_for()
     assert page.complaints == []
+
+
+@pytest.mark.parametrize("worded", [True, False])
+def test_an_answer_stands_alone_below_its_only_question(worded, show):
+    """Without a question its name stays beside it."""
+    attributes = [
+        replace(one, question="Offen?" if worded and one.name == "Tür & Tor" else "")
+        for one in FOUND.attributes
+    ]
+    page = show(1, found=replace(FOUND, workload=over(FOUND.workload, attributes)))
+    drawn(page, "auf")
+    (chip,) = page.locator("#words li").all_inner_texts()
+    assert chip.removeprefix("" if worded else "Tür & Tor: ") in ("auf", "zu")

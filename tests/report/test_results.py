@@ -125,12 +125,12 @@ def show(browser, tmp_path):
     """Return a function that opens a page of results offline."""
     contexts = []
 
-    def opened(name, **options):
+    def opened(name, people=30, **options):
         contexts.append(browser.new_context(offline=True, **options))
         page = contexts[-1].new_page()
         page.complaints = []
         page.on("console", lambda message: page.complaints.append(message.text))
-        page.goto(written(tmp_path, name, 30).as_uri())
+        page.goto(written(tmp_path, name, people).as_uri())
         return page
 
     yield opened
@@ -154,3 +154,21 @@ def test_it_can_be_read_on_every_screen_and_printed(name, scheme, width, show):
     assert min(sizes) >= 12
     assert all(one.get_attribute("aria-label") for one in page.locator("[role=img]").all())
     assert sheets(page, "A4") <= 6
+
+
+@pytest.mark.parametrize("people", [300, 20_000, 10**7])
+def test_no_number_is_cut_on_a_narrow_screen(people, show):
+    """Negative control: a table is cut as soon as its numbers may not come near each other."""
+    page = show("labels", people, viewport={"width": 360, "height": 800})
+    cut = (
+        "[...document.querySelectorAll('.scroll')].filter((one) => one.scrollWidth > one.clientWidth).length"
+    )
+    assert page.evaluate(cut) == 0
+    page.evaluate("document.querySelectorAll('td').forEach((one) => { one.style.paddingLeft = '3rem' })")
+    assert page.evaluate(cut) == 1
+
+
+def test_nothing_is_printed_at_the_edge_of_the_paper(show):
+    page = show("labels")
+    rules = "[...document.styleSheets].flatMap((one) => [...one.cssRules]).filter((one) => one instanceof CSSPageRule)"
+    assert page.evaluate(f"{rules}.map((one) => one.style.margin)") == ["15mm"]

@@ -150,6 +150,43 @@ def test_json_lines_are_counted_line_by_line(client):
     assert large.status_code == 413
 
 
+@pytest.mark.parametrize(
+    ("kind", "size", "status"),
+    [
+        ("application/json", 512, 200),
+        ("application/json", 513, 400),
+        ("application/json", 4_001, 400),
+        ("application/json", 4_096, 400),
+        ("application/json", 4_097, 413),
+        (LINES, 1 << 20, 400),
+        (LINES, (1 << 20) + 1, 413),
+    ],
+)
+def test_a_body_and_a_line_have_the_limits_of_the_guide(kind, size, status, client):
+    """One report of so many bytes."""
+    body = json.dumps(report(FOUND))
+    answer = client.post("/reports", content=body.ljust(size), headers={"content-type": kind})
+    assert answer.status_code == status
+    assert answer.json().get("refused", {}) == ({"line too long": 1} if status == 400 else {})
+
+
+def test_the_rate_counts_reports_whatever_becomes_of_them(tmp_path):
+    """JSON lines that are empty take nothing of it in the end."""
+    with served(tmp_path) as (client, intake):
+        lines = [
+            json.dumps(report(FOUND)),
+            "x",
+            json.dumps(report(FOUND)),
+            json.dumps(GOOD),
+            json.dumps(GOOD),
+        ]
+        for body, expected in (("\n".join(lines), 5), ("", 0)):
+            spent = []
+            intake.allowance.spend = spent.append
+            client.post("/reports", content=body, headers={"content-type": LINES})
+            assert (sum(spent), spent[0]) == (expected, 1)
+
+
 def test_a_large_body_is_refused_whether_or_not_it_says_so(client):
     async def parts():
         for _ in range(100):
@@ -217,11 +254,12 @@ def test_the_page_shows_how_many_came_and_the_estimates_of_the_mechanism(tmp_pat
     assert "weiß nicht" in page
 
 
+@pytest.mark.parametrize("asked", [None, 10, 2_000])
 @pytest.mark.parametrize(("people", "usable"), [(1, False), (9, False), (900, True)])
-def test_too_few_people_is_said_with_the_ways_out(people, usable, tmp_path, monkeypatch):
-    """The second case is the negative control of the first."""
+def test_too_few_people_is_said_with_the_ways_out(people, usable, asked, tmp_path, monkeypatch):
+    """The last case is the negative control of the others; the verdict is of those who came, whoever was asked."""
     monkeypatch.setattr(results_module, "EVERY", 0.0)
-    with served(tmp_path) as (client, _):
+    with served(tmp_path, users=asked) as (client, _):
         body = "\n".join(json.dumps(report(FOUND, k % 3)) for k in range(people))
         client.post("/reports", content=body, headers={"content-type": LINES})
         page, data = client.get("/results", headers={"authorization": f"Bearer {TOKEN}"}).text, counts(client)
@@ -229,6 +267,24 @@ def test_too_few_people_is_said_with_the_ways_out(people, usable, tmp_path, monk
     who = "1 person" if people == 1 else f"{people} people"
     assert (f"Not usable with {who}: answers are typically off by" in page) == (not usable)
     assert data["ways"] is None if usable else f"About enough: ask {data['ways']['people']} people.<" in page
+    later = re.findall(r"Once all ([\d,]+) people have reported, the answers (.*?)\.<", page)
+    will = "can probably be used" if asked == 2_000 else "will probably not be usable either"
+    assert later == ([] if usable or asked is None else [(f"{asked:,}", will)])
+
+
+@pytest.mark.parametrize(("asked", "said"), [(29, True), (30, False), (31, False)])
+def test_more_reports_than_people_are_no_share_of_them(asked, said, tmp_path, monkeypatch):
+    monkeypatch.setattr(results_module, "EVERY", 0.0)
+    with served(tmp_path, users=asked) as (client, _):
+        body = "\n".join(json.dumps(report(FOUND, k % 3)) for k in range(30))
+        client.post("/reports", content=body, headers={"content-type": LINES})
+        page = client.get("/results", headers={"authorization": f"Bearer {TOKEN}"}).text
+    words = " ".join(re.sub("<[^>]*>", "", page).split())
+    more = (
+        f"30 reports came, more than the {asked} people of --users {asked}: somebody may have answered more"
+    )
+    assert (more in words) == said
+    assert (f"30 of {asked} people" in words) == (not said)
 
 
 @pytest.mark.parametrize("found", [memoised("pairs"), FOUND])

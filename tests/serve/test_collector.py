@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 
 from commands import plain, run
@@ -98,13 +99,18 @@ def test_without_a_commit_before_the_answer_a_kill_loses_reports(tmp_path):
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_it_well(number, tmp_path):
+    with FOUND.collection(tmp_path / "m.reports.duckdb") as collection:
+        ids = np.random.default_rng(1).integers(0, 256, (1_087, 16), dtype=np.uint8)
+        collection.receive(ids, np.zeros(len(ids), dtype=np.int64))
     with Collector(tmp_path, FOUND) as collector:
         httpx.post(f"{collector.place}/reports", json=report(FOUND))
         with socket.create_connection(("127.0.0.1", collector.port)) as idle:
             idle.sendall(b"POST /rep")
             status, out, err = collector.end(number)
     assert (status, err) == (0, "")
-    assert plain(out).startswith(f"1 report stored in {collector.state} next: stratagem estimate ")
+    assert plain(out).startswith(
+        f"1 report taken now, {collector.state} holds 1,088 reports next: stratagem estimate "
+    )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m.ldp.json", "m.reports.duckdb"]
 
 

@@ -1,5 +1,6 @@
 """The server of a survey: reports of both clients, the results of every question, and the form in Chromium."""
 
+import html
 import json
 import re
 from itertools import pairwise
@@ -14,7 +15,9 @@ from mechanisms import mechanism, shifted
 from node import run
 from posting import Collector, report
 from reading import low_contrast
+from stratagem.estimation.question import QuestionAnswers
 from stratagem.mechanism.mechanism import Mechanism
+from stratagem.report.results import write_results
 from stratagem.serve import results as results_module
 
 FOUND = mechanism("german-survey")
@@ -79,6 +82,39 @@ def test_every_question_has_its_own_verdict(client):
         assert "ways" not in data
         assert page.count("<p>Usable with ") == len(usable)
         assert page.count("<strong>Not usable with ") == 3 - len(usable)
+
+
+ABOUT = {
+    "one part": ([1], {"Tür & Tor": 3, "Alter x Größe": 0, "Größe": 0}),
+    "a part that two questions share": ([0], {"Tür & Tor": 0, "Alter x Größe": 3, "Größe": 3}),
+    "two parts that tell the same": ([0, 2], {"Tür & Tor": 0, "Alter x Größe": 3, "Größe": 6}),
+    "all parts": ([0, 1, 2], {"Tür & Tor": 3, "Alter x Größe": 3, "Größe": 6}),
+}
+"""Parts of which three reports each come, and how many of all are then about each question."""
+
+
+@pytest.mark.parametrize("case", ABOUT)
+def test_every_question_says_how_many_reports_are_about_it(case, client, tmp_path):
+    parts, about = ABOUT[case]
+    outputs = [FOUND.strategy.offsets[part] + k for part in parts for k in range(2)] + [
+        FOUND.strategy.offsets[part] for part in parts
+    ]
+    post(client, [report(FOUND, y) for y in outputs])
+    live, data = client.get("/results", headers=OWN).text, counts(client)
+    found = FOUND.estimate(np.bincount(outputs, minlength=FOUND.outputs))
+    written = write_results(tmp_path / "r.html", found, 1.0, name="r").read_text("utf-8")
+    for page in (live, written):
+        for section in re.split("<h2", page)[1 : 1 + len(QUESTIONS)]:
+            title = html.unescape(re.search(">(.*?)</h2>", section)[1])
+            many = about[title]
+            said = f"{many} of {len(outputs)} reports are about this question."
+            assert (said in section) == (0 < many < len(outputs))
+            assert ("no report is about it yet" in section) == ("<table" not in section) == (many == 0)
+            assert ("<svg" in section or "<figure" in section) == (many > 0)
+    verdicts = {one["question"]: one["usable"] for one in data["questions"]}
+    assert not any(verdicts.values())
+    assert len(data["answers"]) == FOUND.workload.queries
+    assert {QuestionAnswers.of(*each).name: each[1].reports for each in found.by_question()} == about
 
 
 def test_answers_of_weighted_questions_are_people(tmp_path, monkeypatch):

@@ -103,7 +103,8 @@ def collect(
         server = Server(mechanism, state, listener, access_log=listen.access_log, **options)
         _announce(server, state, listen.host, listener.getsockname()[1])
         stored = server.run(stopping)
-    write(f"{counted(stored, 'report')} stored in {state}")
+    held = counted(server.before + stored, "report")
+    write(f"{counted(stored, 'report')} taken now, {state} holds {held}")
     write_lines([f"next: stratagem estimate {shlex.quote(str(file))} {shlex.quote(str(state))}"])
 
 

@@ -89,6 +89,11 @@ class Estimate:
         """Number N of reports, one a user."""
         return self.evidence.users
 
+    @property
+    def reports(self) -> int:
+        """Number of users whose reports tell about these queries: of a survey those of the parts that ask them."""
+        return self.evidence.reports_about(self.workload)
+
     def raw(self) -> Estimate:
         """Return the same estimate without post-processing."""
         return replace(self, method=METHODS["unbiased"], processed=None)

@@ -41,6 +41,10 @@ class Evidence(ABC):
     def users(self) -> int:
         """Number N of users."""
 
+    def reports_about(self, workload: Workload) -> int:
+        """Return how many users' reports tell about the queries: all, but where each tells about some attributes."""
+        return self.users
+
     @abstractmethod
     def estimated_data(self) -> np.ndarray:
         """Return the estimated data vector x_hat (n,).

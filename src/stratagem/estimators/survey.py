@@ -33,7 +33,7 @@ from stratagem.workloads import Workload
 from stratagem.workloads.centring import levelled
 from stratagem.workloads.combined import Stack
 from stratagem.workloads.identity import Identity
-from stratagem.workloads.table import asks, by_attributes, means, on_table
+from stratagem.workloads.table import attributes_asked, by_attributes, means, on_table
 
 WRITTEN = 1 << 20
 """User types up to which the variance of each is written out."""
@@ -117,8 +117,7 @@ class Surveyed(Estimator):
         check_sizes(workload, self.strategy.sizes)
         found, every = [], np.arange(workload.queries)
         for margin in by_attributes(workload):
-            about = asks(margin.workload) and margin.workload.domain_size > 1
-            own = margin.attributes if about else ()  # every part counts everybody
+            own = attributes_asked(margin)
             able = [i for i, one in enumerate(self.strategy.parts) if {*own} <= {*one.attributes}]
             if not able:
                 names = ", ".join(workload.domain.names[i] for i in own)
@@ -248,6 +247,11 @@ class SurveyEvidence(Evidence):
     @property
     def users(self) -> int:
         return self.counts.sum() // self.estimator.number
+
+    def reports_about(self, workload: Workload) -> int:
+        asked = [{*own} for own in map(attributes_asked, by_attributes(workload)) if own] or [set()]
+        told = (any(own <= {*one.attributes} for own in asked) for one in self.strategy.parts)
+        return sum(self.of_part(i).sum() for i, tells in enumerate(told) if tells) // self.estimator.number
 
     @cached_property
     def parts(self) -> tuple[Evidence | None, ...]:

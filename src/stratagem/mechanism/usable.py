@@ -134,14 +134,24 @@ def estimate_usability(
 
     `epsilon` is that of a report; None for people who sent several, of whom only the number is stated. `asked` are
     the same queries over a domain of their own, where they are some of a larger workload. `users` is the number of
-    people who will have reported in the end, by default those who did.
+    people who will have reported in the end, by default those who did. What no report is about is not usable.
     """
+    if not found.reports:
+        return Usability(people=found.users, usable=False, error=math.inf, reason="no report is about it yet")
     chosen, shown = comparable(found.workload), found.raw()
     shown = shown if chosen is found.workload else shown.ask(chosen)
     shown = shown.some(spread(chosen.queries, LOOKED_AT)) if chosen.queries > LOOKED_AT else shown
     variance = float(np.square(shown.standard_errors).mean()) / found.users
     gaps = max(len(one.values.outside) for one in found.naming.attributes)
     return usability(asked or found.workload, epsilon, users or found.users, variance, other=gaps)
+
+
+def reported(found: Estimate, what: str = "this question") -> str:
+    """Return how many reports there are, or how many of them are about the queries of an estimate, in words."""
+    about, users = found.reports, f"{found.users:,} reports"
+    if about == found.users:
+        return users
+    return f"{about:,} of {users} {'is' if about == 1 else 'are'} about {what}"
 
 
 def _some(workload: Workload) -> Workload:

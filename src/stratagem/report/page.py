@@ -70,9 +70,12 @@ def page(subject: ReportContent) -> str:
     )
 
 
-def dressed(script: str = "") -> dict[str, object]:
-    """Return the style of a page and its script, and the hashes by which the page's policy names them."""
-    style = shipped("page.css").decode() + _shipped("report.css")
+def dressed(script: str = "", *sheets: str) -> dict[str, object]:
+    """Return the style of a page and its script, and the hashes by which the page's policy names them.
+
+    `sheets` are files with what the page has beyond the style of all.
+    """
+    style = shipped("page.css").decode() + "".join(map(_shipped, ("report.css", *sheets)))
     return {"style": style, "script": script, "hashes": {"style": _hash(style), "script": _hash(script)}}
 
 

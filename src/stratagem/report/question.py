@@ -179,6 +179,8 @@ class QuestionResult:
         yield found.title
         if not self.verdict.usable:
             yield str(self.verdict)
+            if not self.estimate.reports:
+                return
         elif self.people:
             yield typical_error(self.verdict, found.users)
         asked = {f"quantile {share}": str(value) for share, value in quantiles.items()}

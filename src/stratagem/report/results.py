@@ -10,6 +10,7 @@ from stratagem.estimation.question import QuestionAnswers
 from stratagem.io.table import Table, render
 from stratagem.io.target import written_atomically
 from stratagem.math.number import number_text, upper
+from stratagem.mechanism.usable import reported
 from stratagem.report.drawing import WIDTH, Picture
 from stratagem.report.page import check_page, dressed
 from stratagem.report.plots.estimate import plot_estimate
@@ -45,7 +46,7 @@ def write_results(
     shown = groups[: QUESTIONS if survey else TABLES]
     content = render(
         "report/results.html",
-        **dressed(),
+        **dressed("", "results.css"),
         title=question or name,
         about={
             "What is estimated": question and name,
@@ -66,16 +67,24 @@ def write_results(
 def _section(one: QuestionResult, *, survey: bool) -> dict[str, object]:
     """Return what a section on one table of answers shows; of a survey also the mean or median, rows and columns."""
     found, answers, many = one.estimate, one.answers(ROWS), one.question.workload.queries
+    head = {
+        "title": answers.title if survey else " × ".join(attribute.name for attribute in one.attributes),
+        "usable": one.verdict.usable,
+        "verdict": unbroken(str(one.verdict)),
+        "reported": f"{reported(found)}." if 0 < found.reports < found.users else "",
+        "facts": {},
+        "figure": None,
+        "tables": [],
+    }
+    if not found.reports:
+        return head
     some = [answer.query for answer in answers.answers]
     named = {answer.query: answers.short(answer) for answer in answers.answers} if survey else {}
     words = f"Estimates with {found.intervals}; the numbers are in the table."
     left = f" {len(some)} of {many:,} are in the table." if len(some) < many else ""
     picture = {"shares": answers.people, "names": tuple(named.values())}
     drawn = not (survey and one.averages)
-    return {
-        "title": answers.title if survey else " × ".join(attribute.name for attribute in one.attributes),
-        "usable": one.verdict.usable,
-        "verdict": unbroken(str(one.verdict)),
+    return head | {
         "facts": one.facts() if survey else {},
         "figure": Picture.of(
             plot_estimate(found.some(some), width=WIDTH, **picture),

@@ -13,7 +13,7 @@ from stratagem.estimation.question import QuestionAnswers
 from stratagem.io.table import Table, render
 from stratagem.math.deadline import Deadline
 from stratagem.math.number import spread, upper
-from stratagem.mechanism.usable import estimate_usability
+from stratagem.mechanism.usable import estimate_usability, reported
 from stratagem.workloads.explicit import counts_users
 from stratagem.workloads.question import is_survey
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from stratagem.mechanism.mechanism import Mechanism
     from stratagem.mechanism.usable import Usability
     from stratagem.serve.intake import Intake
+    from stratagem.workloads import Workload
 
 SHOWN = 128
 """Most answers on the page; of more, some that are evenly spread."""
@@ -43,16 +44,24 @@ class Section:
     """All of them; of many, some that are evenly spread."""
     found: Estimate
     verdict: Usability
+    """That of the reports that came."""
+    later: Usability | None
+    """That of the reports of everybody who was asked; None where no more are to come."""
 
     def shown(self) -> dict[str, Any]:
-        """Return what the page shows of them."""
-        return {
+        """Return what the page shows of them; nothing but that where no report is about them."""
+        found, verdict, later = self.found, self.verdict, self.later
+        head = {
             "title": self.title,
-            "usable": self.verdict.usable,
-            "verdict": str(self.verdict) if self.title or not self.verdict.usable else "",
-            "table": _table(self.found, self.answers),
-            "bars": _bars(self.found, self.answers),
+            "usable": verdict.usable,
+            "verdict": str(verdict) if self.title or not verdict.usable else "",
+            "reported": f"{reported(found)}." if 0 < found.reports < found.users else "",
+            "later": "" if later is None or verdict.usable or not found.reports else _expected(later),
+            "table": None,
+            "bars": [],
         }
+        some = self.answers
+        return head | {"table": _table(found, some), "bars": _bars(found, some)} if found.reports else head
 
 
 class Results:
@@ -131,15 +140,27 @@ class Results:
 
     def _sections(self, found: Estimate) -> Iterator[Section]:
         """Yield the answers with their verdict: of a survey those to each question, else all."""
-        epsilon, users = float(self.mechanism.epsilon), max(found.users, self.users or 0)
         if not is_survey(found.workload):
-            verdict = estimate_usability(found, epsilon, users=users)
-            yield Section("", found.table(spread(found.workload.queries, SHOWN)), found, verdict)
+            some = found.table(spread(found.workload.queries, SHOWN))
+            yield Section("", some, found, *self._judged(found, found.workload))
             return
         for one, own in found.by_question():
-            verdict = estimate_usability(own, epsilon, one.workload, users)
-            shown = QuestionAnswers.of(one, own, spread(one.workload.queries, OF_A_QUESTION))
-            yield Section(shown.title, list(shown.answers), own, verdict)
+            some = spread(one.workload.queries, OF_A_QUESTION) if own.reports else ()
+            shown = QuestionAnswers.of(one, own, some)
+            yield Section(shown.title, list(shown.answers), own, *self._judged(own, one.workload))
+
+    def _judged(self, found: Estimate, asked: Workload) -> tuple[Usability, Usability | None]:
+        """Return whether answers are usable, and whether they will be when all have reported who were asked."""
+        epsilon, users = float(self.mechanism.epsilon), self.users or 0
+        more = users > found.users and self.mechanism.memo is None
+        now = estimate_usability(found, epsilon, asked)
+        return now, estimate_usability(found, epsilon, asked, users) if more else None
+
+
+def _expected(later: Usability) -> str:
+    """Return in a sentence what to expect of the answers once everybody has reported."""
+    will = "can probably be used" if later.usable else "will probably not be usable either"
+    return f"Once all {later.people:,} people have reported, the answers {will}."
 
 
 def _table(found: Estimate, answers: list[Answer]) -> Table:

@@ -39,6 +39,11 @@ def asks(workload: Workload) -> bool:
     return not isinstance(workload.unweighted[1], Total)
 
 
+def attributes_asked(margin: Margin) -> tuple[int, ...]:
+    """Return the attributes that the queries of a margin are about; none for everybody, whom every table counts."""
+    return margin.attributes if asks(margin.workload) and margin.workload.domain_size > 1 else ()
+
+
 def means(workload: Workload) -> Array:
     """Return the mean of every query over the user types (p,), which the number of users gives an answer for."""
     return workload.answer(uniform(workload.domain_size))

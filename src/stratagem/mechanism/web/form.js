@@ -18,6 +18,7 @@ const wordings = new Map(Object.entries(JSON.parse(dataset.questions || "{}")));
 const place = submit && new URL(submit, document.baseURI).href;
 let client = null, record = null, many = 0; // questions of the survey that are asked of anybody
 let asked = null, questions = []; // the number of the part that is asked, and its questions
+let fresh = false; // whether the report that is shown was drawn since this page was loaded
 
 document.title = $("question-title").textContent;
 $("stuck").hidden = true;
@@ -60,7 +61,7 @@ async function start() {
   }
   $("learn").textContent = `That you took part${isSurvey() ? ", which of the questions you were asked" : ""} and, as with every `
     + `web page, when, your network address, and your browser and its language. ${learnt()}`;
-  $("shared").textContent = "If somebody else answered on this device before you, open this page in another browser"
+  $("shared").textContent = "If somebody else answered here and you have not, open this page in another browser"
     + `${memo ? "" : " or in a private window"} to give your own answer. ${memo ? "Always answer in the same browser: another one would"
       : "Answer only once: a second report would"} tell others more about you.`;
   addEventListener("storage", ({ key }) => key !== null && key !== record.name || show()); // another tab of this form
@@ -137,7 +138,7 @@ function show() {
   $("done").hidden = step !== "sent" && step !== "declined";
   $("once").textContent = once();
   $("forgetful").hidden = record.lasting;
-  $("shared").hidden = !submit || !record.lasting || (step === "new" && times === 0);
+  $("shared").hidden = !submit || !record.lasting || (step === "new" && times === 0) || (waits && fresh && times === 0);
   $("facts").replaceChildren(...terms(facts()));
   $("outcome").textContent = "";
   $("send").textContent = tried ? "Send again" : "Send";
@@ -211,6 +212,7 @@ function answer() {
   }
   if (client.permanent !== null) navigator.storage?.persist?.().catch(() => {}); // browsers clear storage unasked
   $("ask").reset();
+  fresh = true;
   move({ step: "drawn", report, part: undefined }); // the report says it
 }
 
@@ -254,6 +256,7 @@ async function post(report) {
 /** Return in words, as elements, what a report of this output is. */
 function words(output) {
   const { kind, texts, count } = meaning(client, output), one = count === 1, part = client.partOf(output);
+  const alone = client.parts[part].attributes.length === 1; // its question stands above the answers
   const code = `A code number that was drawn at random: ${output}.`;
   const yours = `Your own answer may or may not be ${one ? "this one" : "among them"}.`;
   const [before, after] = {
@@ -263,7 +266,7 @@ function words(output) {
     nothing: [code, "It is as likely for every answer, so it says nothing about yours."],
     part: [code, "It stands for a part of all possible answers. Yours may or may not be in that part."],
   }[kind];
-  const list = (some) => make("ul", { className: "answers" }, ...some.map(chip));
+  const list = (some) => make("ul", { className: "answers" }, ...some.map((pairs) => chip(pairs, alone)));
   const elements = [...(isSurvey() ? [about(part)] : []), make("p", before), list(texts.slice(0, SHOWN))];
   if (texts.length > SHOWN) {
     const summary = make("summary", `and ${texts.length - SHOWN} more`);
@@ -272,17 +275,25 @@ function words(output) {
   return [...elements, make("p", after)];
 }
 
+/** Return an attribute as it is called within a sentence: by its question, quoted, or by its name. */
+function quoted(name) {
+  return wordings.has(name) ? `“${wordings.get(name)}”` : name;
+}
+
 /** Return in words that a report says which questions it is about. */
 function about(part) {
-  const names = client.parts[part].attributes.map((k) => (wordings.has(client.names[k]) ? `“${inWords(k)}”` : inWords(k)));
+  const names = client.parts[part].attributes.map((k) => quoted(client.names[k]));
   const listed = LIST.formatToParts(names).map(({ type, value }) => (type === "element" ? make("bdi", value) : value));
   return make("p", `Which of the ${many} questions it is about: `, ...listed, ". Chance chose that before you answered.");
 }
 
-/** Return an answer in a report; names and values stay together, whichever way each of them is read. */
-function chip(pairs) {
-  if (pairs[0][0] === "") return make("li", { dir: "auto" }, pairs[0][1]);
-  const parts = pairs.map(([name, value]) => make("bdi", name, ": ", make("bdi", value)));
+/** Return an answer in a report, without the question where that is the only one; names and values stay together,
+ * whichever way each of them is read.
+ */
+function chip(pairs, alone) {
+  const [[first, only]] = pairs;
+  if (first === "" || (alone && wordings.has(first))) return make("li", { dir: "auto" }, only);
+  const parts = pairs.map(([name, value]) => make("bdi", quoted(name), ": ", make("bdi", value)));
   const dir = getComputedStyle($("question-title")).direction;
   return make("li", { dir }, ...parts.flatMap((part, j) => (j ? [", ", part] : [part])));
 }
@@ -334,6 +345,7 @@ function facts() {
 
 /** Return what a part is about, and how many of all devices ask that. */
 function shared({ attributes, share }) {
-  const names = LIST.format(attributes.map((k) => client.names[k])), percent = Number(((100 * share) / WEIGHTS).toPrecision(3));
+  const names = LIST.format(attributes.map((k) => quoted(client.names[k])));
+  const percent = Number(((100 * share) / WEIGHTS).toPrecision(3));
   return `${names} (${percent} % of all devices)`;
 }

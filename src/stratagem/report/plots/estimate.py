@@ -16,6 +16,7 @@ from scipy.special import gammaincinv
 from stratagem.io.screen import presents
 from stratagem.math.number import finite, spread
 from stratagem.math.on_demand import WHOLE
+from stratagem.mechanism.usable import reported
 from stratagem.report.plots.figure import GREY, VERMILION, page
 from stratagem.report.plots.query_error import NAMES, QueryAxis, shortened
 from stratagem.workloads.explicit import counts_users
@@ -124,7 +125,7 @@ def _label(axes: Axes, estimate: Estimate, shown: int, *, across: bool, shares: 
     users.set_label_text(
         "% of the people" if shares else "people" if counts_users(estimate.workload) else "sum"
     )
-    words = f"{some}{estimate.users:,} reports\n{estimate.intervals}"
+    words = f"{some}{reported(estimate, 'it')}\n{estimate.intervals}"
     if across:  # the names take the left of the figure, and the words need all of its width
         axes.figure.suptitle(words, x=0.01, horizontalalignment="left")
     else:
