@@ -45,6 +45,12 @@ class Sample(NamedTuple):
     rows: Callable[[str], Any]
     """Function from the name of a column to its values, or to the file that holds it."""
 
+    def column(self, name: str) -> Any:
+        """Return the values of a column, or the file that holds it."""
+        if name not in self.names:
+            raise ValueError(f"{self.title} has no column {name!r}: {nearest(name, self.names)}")
+        return self.rows(name)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Known:
@@ -181,9 +187,7 @@ def read_columns(
 
 
 def _column(sample: Sample, name: str, known: Known, reading: Reading, *, chosen: bool) -> Column:
-    if name not in sample.names:
-        raise ValueError(f"{sample.title} has no column {name!r}: {nearest(name, sample.names)}")
-    counts, _, order, policy = column_counts(sample.rows(name), name, reading)
+    counts, _, order, policy = column_counts(sample.column(name), name, reading)
     if not chosen and _tells_rows_apart(counts):
         raise ValueError("every row has a number of its own, so name the column if that is to be asked")
     given, unit = known.values.get(name), known.units.get(name, "")

@@ -254,15 +254,17 @@ def plan(
             )
         return _of_file(data, aim)
     alone = column if isinstance(column, str) else None
-    sample = sample_of(data) if alone is None else None
+    sample = None if alone and isinstance(data, str | Path) else sample_of(data)
     stated = values if isinstance(values, Mapping) else {}
     units = unit if isinstance(unit, Mapping) else {}
-    if sample is None:
+    if sample is None or alone:
         if stated or units:
             raise ValueError(
                 "values or units were given by column for one question: give those of its column"
             )
-        return plan_question(data, alone, aim, **about, **reading)
+        return plan_question(
+            sample.column(alone) if sample and alone else data, alone, aim, **about, **reading
+        )
     if workload or (values and not stated) or (unit and not units):
         raise ValueError(
             "a workload, values or a unit were given for all questions of a survey, but belong to one: name its "
