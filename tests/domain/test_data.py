@@ -9,6 +9,7 @@ import pytest
 from found import found_values
 from stratagem.domain.bins import Bins
 from stratagem.domain.columns import STRICT, distinct, read
+from stratagem.domain.file import column_names
 from stratagem.domain.policy import Policy
 from stratagem.domain.values import Codes, Labels
 from stratagem.workloads import Domain
@@ -144,6 +145,9 @@ def test_an_attribute_without_a_column_is_refused(people):
         read(people, Domain.of("age=3,sex=2"), {"age": "age"})
 
 
+TABLE = b"age,sex\n" + b"1,F\n" * 1000 + b"%b\n" + b"1,F\n" * 1000
+
+
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
@@ -171,6 +175,21 @@ def test_an_attribute_without_a_column_is_refused(people):
         ("twice.tsv", b"age\tn\t age \n1\t2\t3\n", "has 2 columns 'age'"),
         ("ragged.csv", b"age,sex\n" + b"1,F\n" * 50_000 + b"1,F,9\n", "cannot be read as CSV"),
         ("packed.csv.gz", b"not gzip at all", "cannot be read as CSV"),
+        (
+            "long.csv",
+            TABLE % b"20,1,extra",
+            r"as CSV .line 1,002 has 3 fields, but the header has 2.: give every",
+        ),
+        ("short.csv", TABLE % b"20", "line 1,002 has 1 field, but the header has 2"),
+        ("late.csv", b"age,sex\n" + b"1,F\n" * 50_000 + b"1\n", "line 50,002 has 1 field, but the header"),
+        ("small.csv", b'sep=;\nage;sex\n\n1;"F\nM"\n2\n3;F\n', "line 6 has 1 field, .* a field holds ';'"),
+        ("short.csv.gz", gzip.compress(TABLE % b"20", mtime=0), "line 1,002 has 1 field"),
+        (
+            "quote.csv",
+            TABLE % b'20,"F',
+            "line 1,002 has a double quote that does not enclose a field.: put the",
+        ),
+        ("inner.csv", TABLE % b'20,"F"F', "line 1,002 has a double quote that does not enclose a field"),
     ],
 )
 def test_files_that_are_no_tables_are_refused(tmp_path, name, content, words):
@@ -179,6 +198,14 @@ def test_files_that_are_no_tables_are_refused(tmp_path, name, content, words):
         path.write_bytes(content)
     with pytest.raises(ValueError, match=words):
         read_column(path, "age", AGES)
+
+
+@pytest.mark.parametrize("text", ["age, in years\n1\n2\n", "age, in years\n1\n2, or so\n3\n"])
+def test_one_column_whose_name_has_a_comma_is_no_ragged_table(text, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text(text)
+    assert column_names(path) == ["age, in years"]
+    assert sum(distinct(path, "age, in years").values()) == text.count("\n") - 1
 
 
 HEADERS = {

@@ -231,6 +231,13 @@ TOML = '[attributes.age]\nsize = 4\n[[query]]\non = { age = "prefix" }\n'
         ("file.toml", None, {}, "how many people"),
         ("file.toml", ["age"], {"users": 10}, "states attributes and queries"),
         ("file.toml", None, {"users": 10, "missing": ["?"]}, "states attributes and queries"),
+        ("late.csv", None, {}, "^late.csv cannot be read as CSV .line 50,002 has 3 fields, [^.]*$"),
+        (
+            "twice.csv",
+            None,
+            {},
+            "^no column holds anything to ask: [^.]*left out: twice.csv has 2 col[^.]*[.]$",
+        ),
         ("nowhere.toml", None, {"users": 10}, "nowhere.toml cannot be read"),
         ("family.toml", None, {"users": 10}, "names a family"),
         ("epsilon.toml", None, {"users": 10}, "epsilon.toml: epsilon is 0"),
@@ -240,6 +247,8 @@ def test_what_cannot_be_planned_is_refused_in_a_sentence(data, asked, options, w
     monkeypatch.chdir(tmp_path)
     (tmp_path / "file.toml").write_text(TOML)
     (tmp_path / "epsilon.toml").write_text(f"epsilon = 0\n{TOML}")
+    (tmp_path / "late.csv").write_text("age,sex\n" + "1,F\n" * 50_000 + "1,F,9\n")
+    (tmp_path / "twice.csv").write_text("age,age\n" + "1,2\n" * 5)
     (tmp_path / "family.toml").write_text('family = "prefix"\n')
     with pytest.raises(ValueError, match=words):
         st.plan(data, asked, **options)

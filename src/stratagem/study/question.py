@@ -14,7 +14,7 @@ import numpy as np
 
 from stratagem.domain.attribute import Attribute
 from stratagem.domain.domain import Domain
-from stratagem.domain.file import column_names
+from stratagem.domain.file import UnreadableError, column_names
 from stratagem.domain.policy import Reading
 from stratagem.domain.proposal import Proposal, cautions, placeholders, sentences
 from stratagem.domain.text import said
@@ -168,7 +168,7 @@ def read_columns(
     Raises:
         ValueError: for a column that is not there or holds no answers, or values stated for one that is not asked.
     """
-    wanted = list(names or sample.names)
+    wanted = list(names or dict.fromkeys(sample.names))
     for name in (*known.values, *known.units):
         if name not in wanted:
             raise ValueError(
@@ -179,6 +179,8 @@ def read_columns(
         chosen = bool(names) or name in {**known.values, **known.units}
         try:
             found.append(_column(sample, name, known, reading, chosen=chosen))
+        except UnreadableError:
+            raise
         except ValueError as error:
             if chosen:
                 raise

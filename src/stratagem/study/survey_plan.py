@@ -254,10 +254,10 @@ def plan(
             )
         return _of_file(data, aim)
     alone = column if isinstance(column, str) else None
-    sample = None if alone and isinstance(data, str | Path) else sample_of(data)
+    sample = None if alone is not None and isinstance(data, str | Path) else sample_of(data)
     stated = values if isinstance(values, Mapping) else {}
     units = unit if isinstance(unit, Mapping) else {}
-    if sample is None or alone:
+    if sample is None or alone is not None:
         if stated or units:
             raise ValueError(
                 "values or units were given by column for one question: give those of its column"
