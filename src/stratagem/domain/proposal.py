@@ -16,7 +16,7 @@ import numpy as np
 from stratagem.domain.bins import Bins
 from stratagem.domain.moment import instant, zones_said
 from stratagem.domain.policy import DROP, STRICT, Policy, refuse_commas
-from stratagem.domain.rounding import finite_numbers, floor, round_steps, roundest, spaced_text, whole
+from stratagem.domain.rounding import finite_numbers, floor, grid, round_steps, roundest, spaced_text, whole
 from stratagem.domain.text import alike, labelled, respelt, spellings
 from stratagem.domain.values import ABSENT, OTHER, Labels, Values, is_missing
 from stratagem.io.numeral import decimal_text, parse_decimal
@@ -25,7 +25,7 @@ T = TypeVar("T")
 STATED = "stated"
 """The rule of values that nobody chose from data."""
 MOST = 32
-"""Largest number of bins that are proposed; whole numbers and labels may be twice as many."""
+"""Largest number of bins that are proposed; values that are told apart and labels may be twice as many."""
 ALIKE = 0.9
 """Share of the values that must be numbers, or dates, for the column to count as one of numbers, or of dates."""
 CROWDED = 0.2
@@ -120,8 +120,9 @@ def propose(
     `order` that is known.
 
     Numbers get round steps, the smallest of 1, 2 or 5 times a power of ten that makes at most 32 bins of all but the
-    .5 % at either end; whole numbers that span at most 64 are told apart. Dates get days, weeks, months, quarters,
-    years or decades, times of day get hours. Texts that at least .5 % of the rows hold get labels.
+    .5 % at either end; whole numbers that span at most 64 are told apart, and decimals on as many round steps. Dates
+    get days, weeks, months, quarters, years or decades, times of day get hours. Texts that at least .5 % of the rows
+    hold get labels.
     """
     labels: Counter[str] = Counter()
     for text, count in counts.items():
@@ -171,6 +172,11 @@ def _of_numbers(counts: Mapping[Decimal, int]) -> Proposal:
     low, high, integers = min(counts), max(counts), all(map(whole, counts))
     if integers and high - low < 2 * MOST:
         return _bins(spaced_text(low, high + 1, Decimal(1)), "every whole number has a value of its own")
+    if not integers and (step := grid(counts, 2 * MOST)):
+        return _bins(
+            spaced_text(low, high + step, step),
+            f"every multiple of {decimal_text(step)} has a bin of its own",
+        )
     first, last, step = round_steps(*_inner(counts), MOST, least=Decimal(integers))
     start, stop = floor(low, step), floor(high, step) + 1
     if stop - start <= last - first + MOST // 8:
