@@ -255,10 +255,11 @@ def test_columns_of_parquet_are_found_by_their_own_names(tmp_path):
             r"holds lists .BIGINT\[\]., but an answer is one number, date or text: write each part",
         ),
         ([{"a": 1}, {"a": 2}], "holds structures .STRUCT"),
+        (pa.array([60, 90], pa.duration("us")), "holds durations, but an answer .* numbers of minutes"),
         (pa.array([[("a", 1)], []], pa.map_(pa.string(), pa.int64())), "holds structures .MAP"),
     ],
 )
-def test_what_holds_several_answers_at_once_is_refused_by_name(values, words, tmp_path):
+def test_what_is_no_single_answer_is_refused_by_name(values, words, tmp_path):
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"tags": values, "n": [1, 2]}), path)
     for call in (distinct, found_values):

@@ -110,7 +110,14 @@ def test_a_policy_without_a_file_is_refused(capsys, folder):
         capsys, ["randomise", "ages.ldp.json", "--value", "1", "--clip"], "none was given: add --data"
     )
     assert_refused(
-        capsys, ["compare", "prefix", *AGES[2:], *FAST, "--missing", "?"], "none was given: add --data"
+        capsys,
+        ["randomise", "ages.ldp.json", "--value", "1,5", "--decimal", "."],
+        "^stratagem: (?!.*as-is).*--clip",
+    )
+    assert_refused(
+        capsys,
+        ["compare", "prefix", *AGES[2:], *FAST, "--missing", "?"],
+        "--as-is, .* none was given: add --data",
     )
 
 

@@ -135,6 +135,11 @@ def _chosen(
                 f"column {column!r} of {path} holds {what} ({kind[:60]}), but an answer is one number, date or text: "
                 "write each part into a column of its own"
             )
+        if scan == PARQUET_SCAN and kind == "BIGINT" and _is_duration(path, column):
+            raise ValueError(
+                f"column {column!r} of {path} holds durations, but an answer is one number, date or text: write them "
+                "as numbers of minutes, hours or days, and state that as their unit"
+            )
         quoted = known.replace('"', '""')
         text = f'CAST("{quoted}" AS VARCHAR)'
         # whole numbers beside gaps are doubles in Parquet: -1, and not -1.0, is what people write of them
@@ -179,6 +184,17 @@ def stated_order(path: Path, column: str) -> tuple[str, ...]:
             return () if part is None else tuple(map(str, part.column(0).dictionary.to_pylist()))
     except (OSError, KeyError, ArrowException):
         return ()
+
+
+def _is_duration(path: Path, column: str) -> bool:
+    """Return whether a column of whole numbers in Parquet, which has no durations, was written by Arrow for these."""
+    from pyarrow import ArrowException, parquet, types
+
+    try:
+        with open_regular(path) as file:
+            return types.is_duration(parquet.read_schema(file).field(column).type)
+    except (OSError, KeyError, ArrowException):
+        return False
 
 
 def _heads(connection: DuckDBPyConnection, scan: str, path: Path, name: str) -> list[str]:
