@@ -129,7 +129,7 @@ def test_wrong_labels_are_refused(text, words):
 @pytest.mark.parametrize(
     ("column", "values", "words"),
     [
-        ("agee", Codes(3), "no column 'agee': did you mean age"),
+        ("agee", Codes(3), "no column 'agee': did you mean age[?]$"),
         ('a"; DROP', Codes(3), "no column"),
         ("sex", Bins.parse("0:3:1"), "no row inside the domain .sex not a number: 9"),
         ("age", Bins.parse("1000:1003:1"), "no row inside the domain"),
@@ -198,6 +198,16 @@ def test_files_that_are_no_tables_are_refused(tmp_path, name, content, words):
         path.write_bytes(content)
     with pytest.raises(ValueError, match=words):
         read_column(path, "age", AGES)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"), [("", "is empty: begin it"), (" \n\n", "is empty"), (",\n1,2\n", "without a name")]
+)
+def test_a_file_without_names_is_refused(text, words, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=f"a.csv .*{words}"):
+        column_names(path)
 
 
 @pytest.mark.parametrize("text", ["age, in years\n1\n2\n", "age, in years\n1\n2, or so\n3\n"])

@@ -377,7 +377,7 @@ def test_whole_numbers_beside_gaps_in_parquet_are_what_people_write(tmp_path):
 NEXT = {
     "values found": ("--column region", "--column region --map north=North"),
     "two columns": (
-        "--column region --column a='my age'",
+        "--column region --column a='my age' --edges 'a=20:40:10,no answer'",
         "--column region=region --column 'a=my age' --map",
     ),
     "rows left out": (

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from stratagem.domain import Bins, Codes, Labels
-from stratagem.domain.proposal import MOST, RARE, TAIL, propose, stated
+from stratagem.domain.proposal import MOST, RARE, TAIL, propose, sentences, stated
 from stratagem.domain.rounding import round_steps, roundest
 
 
@@ -122,6 +122,13 @@ def test_bins_of_any_numbers_are_few_round_and_cover_all_but_the_tails(seed):
 def test_a_column_without_a_question_is_refused(values, words):
     with pytest.raises(ValueError, match=words):
         propose(column(values), "c")
+
+
+def test_one_label_is_said_of_one():
+    counts = column(["a"] * 1000 + ["b"] * 3)
+    found = propose(counts, "c")
+    said = sentences("c", found, *found.count(counts))[0]
+    assert said == "c: 1 label and 'other' (the most frequent text of 2 has a label): a,other"
 
 
 def test_a_text_has_a_label_from_half_a_per_cent_of_the_rows_on():

@@ -163,7 +163,11 @@ def column_names(path: Path) -> list[str]:
                 raise UnreadableError(_unreadable(path, scan, error)) from None
     except OSError as error:
         raise ValueError(f"{path} cannot be read ({error.strerror}): name a CSV or Parquet file") from None
-    if not heads or not all(heads):
+    if not any(heads) and len(heads) < 2:
+        raise ValueError(
+            f"{path} is empty: begin it with the names of the columns, a line of answers each below"
+        )
+    if not all(heads):
         raise ValueError(f"{path} has a column without a name: begin the file with the names of the columns")
     return heads
 

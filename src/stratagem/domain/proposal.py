@@ -268,7 +268,8 @@ def _of_texts(
         )
     values = labelled(labels, spelt, order, (OTHER,))
     rest = len(set(counts) - {OTHER}) - len(labels)
-    some = f"the {len(labels)} most frequent texts of {len(labels) + rest:,} have labels"
+    most = "text of {:,} has a label" if len(labels) == 1 else "texts of {:,} have labels"
+    some = f"the {f'{len(labels)} ' * (len(labels) > 1)}most frequent {most.format(len(labels) + rest)}"
     return Proposal(values=values, rule=some if rest > 0 else "every text has a label")
 
 
@@ -322,6 +323,7 @@ def sentences(column: str, proposal: Proposal, x: np.ndarray, rest: Mapping[str,
     why = f" ({', '.join(f'{reason} {count:,}' for reason, count in rest.items())})" if rest else ""
     left = sum(rest.values()) if values.other is None else 0
     rows = f"of {int(x.sum()) + left:,} rows"
+    number = values.size - len(values.outside)
     names = "".join(f" and {values.value(cell)!r}" for cell in values.outside)
     option = proposal.option
     if len(option) > LONG and '"' not in option:
@@ -331,7 +333,7 @@ def sentences(column: str, proposal: Proposal, x: np.ndarray, rest: Mapping[str,
         for cell in values.outside
     ]
     return (
-        f"{column}: {values.size - len(values.outside)} {kind}{names} ({proposal.rule}): {option}",
+        f"{column}: {number} {kind if number > 1 else kind[:-1]}{names} ({proposal.rule}): {option}",
         *counted,
         *([f"{left:,} {rows} are left out{why}."] if left else []),
         *([REFUSED] if proposal.rule != STATED and values.other is None else []),
