@@ -207,7 +207,9 @@ def test_the_page_has_a_section_a_question(capsys, folder):
 
 
 def test_the_page_has_the_title_of_the_file_of_queries(capsys, folder):
-    Path("q.toml").write_text('title = "How we live"\ndomain = { age = 5 }\n[[query]]\non = { age = "prefix" }\n')
+    Path("q.toml").write_text(
+        'title = "How we live"\ndomain = { age = 5 }\n[[query]]\non = { age = "prefix" }\n'
+    )
     assert run(capsys, "optimise", "q.toml", "--epsilon", "1", "--seconds", "1", "-o", "q.ldp.json")[0] == 0
     Path("p.csv").write_text("age\n" + "0\n3\n" * 100)
     assert (

@@ -201,7 +201,7 @@ def test_files_that_are_no_tables_are_refused(tmp_path, name, content, words):
 
 
 @pytest.mark.parametrize(
-    ("text", "words"), [("", "is empty: begin it"), (" \n\n", "is empty"), (",\n1,2\n", "without a name")]
+    ("text", "words"), [("", "is empty: begin it"), (" \n\n", "is empty"), ("age,\n1,2\n", "without a name")]
 )
 def test_a_file_without_names_is_refused(text, words, tmp_path):
     path = tmp_path / "a.csv"

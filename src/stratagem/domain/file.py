@@ -135,7 +135,7 @@ def _chosen(
                 f"column {column!r} of {path} holds {what} ({kind[:60]}), but an answer is one number, date or text: "
                 "write each part into a column of its own"
             )
-        if scan == PARQUET_SCAN and kind == "BIGINT" and _is_duration(path, column):
+        if scan == PARQUET_SCAN and kind == "BIGINT" and _in_arrow(path, column)[0].startswith("duration"):
             raise ValueError(
                 f"column {column!r} of {path} holds durations, but an answer is one number, date or text: write them "
                 "as numbers of minutes, hours or days, and state that as their unit"
@@ -174,31 +174,29 @@ def column_names(path: Path) -> list[str]:
 
 def stated_order(path: Path, column: str) -> tuple[str, ...]:
     """Return the values of an ordered categorical column of a Parquet file in their order; nothing for others."""
+    return _in_arrow(path, column)[1]
+
+
+def _in_arrow(path: Path, column: str) -> tuple[str, tuple[str, ...]]:
+    """Return the type of a column of a Parquet file that Arrow wrote, and the order of its values, if stated.
+
+    Parquet itself knows neither durations, which it holds as whole numbers, nor orders.
+    """
     from pyarrow import ArrowException, DictionaryType, parquet
 
     try:
         with open_regular(path) as file:
             if file.read(len(PARQUET_MAGIC)) != PARQUET_MAGIC:
-                return ()
+                return "", ()
             found = parquet.ParquetFile(file)
             kind = found.schema_arrow.field(column).type
             if not (isinstance(kind, DictionaryType) and kind.ordered):
-                return ()
+                return str(kind), ()
             part = next(found.iter_batches(batch_size=1, columns=[column]), None)
-            return () if part is None else tuple(map(str, part.column(0).dictionary.to_pylist()))
+            order = () if part is None else tuple(map(str, part.column(0).dictionary.to_pylist()))
+            return str(kind), order
     except (OSError, KeyError, ArrowException):
-        return ()
-
-
-def _is_duration(path: Path, column: str) -> bool:
-    """Return whether a column of whole numbers in Parquet, which has no durations, was written by Arrow for these."""
-    from pyarrow import ArrowException, parquet, types
-
-    try:
-        with open_regular(path) as file:
-            return types.is_duration(parquet.read_schema(file).field(column).type)
-    except (OSError, KeyError, ArrowException):
-        return False
+        return "", ()
 
 
 def _heads(connection: DuckDBPyConnection, scan: str, path: Path, name: str) -> list[str]:

@@ -8,7 +8,6 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
-from typing import NamedTuple
 
 from stratagem.io.literal import open_regular, unpacked
 
@@ -20,13 +19,6 @@ DELIMITERS = ",;\t|"
 """Delimiters that DuckDB looks for."""
 FIRST = 1000
 """Lines of which more than half must have as many fields as the header: texts with commas have that by chance."""
-
-
-class Line(NamedTuple):
-    """A line of a table, or several where a field goes on: its number and its fields, None where quotes are astray."""
-
-    number: int
-    fields: int | None
 
 
 def divided(name: str) -> bool:
@@ -56,29 +48,30 @@ def ragged_fault(path: str | os.PathLike[str]) -> str | None:
         head = text.readline()
         mark = max(DELIMITERS, key=head.count)
         lines = _lines(chain([head], text), mark, above)
-        wanted = next((line.fields for line in lines), 0) or 0
+        wanted = next((fields for _, fields in lines), 0) or 0
         first = list(islice(lines, FIRST))
-        if wanted < 2 or 2 * sum(line.fields == wanted for line in first) <= len(first):
+        if wanted < 2 or 2 * sum(fields == wanted for _, fields in first) <= len(first):
             return None
-        wrong = next((line for line in chain(first, lines) if line.fields != wanted), None)
+        wrong = next((line for line in chain(first, lines) if line[1] != wanted), None)
     if wrong is None:
         return None
-    if wrong.fields is None:
+    number, fields = wrong
+    if fields is None:
         said = "has a double quote that does not enclose a field"
         advice = "put the whole field in double quotes, and write each quote in it twice"
     else:
-        said = f"has {wrong.fields} field{'s' * (wrong.fields != 1)}, but the header has {wanted}"
+        said = f"has {fields} field{'s' * (fields != 1)}, but the header has {wanted}"
         advice = f"give every line as many, in double quotes where a field holds {mark!r}"
-    return f"{path} cannot be read as CSV (line {wrong.number:,} {said}): {advice}"
+    return f"{path} cannot be read as CSV (line {number:,} {said}): {advice}"
 
 
-def _lines(text: Iterable[str], mark: str, above: int) -> Iterator[Line]:
-    """Yield the lines of a table that are not empty; none follow one whose quotes have no end."""
+def _lines(text: Iterable[str], mark: str, above: int) -> Iterator[tuple[int, int | None]]:
+    """Yield the number of each line that is not empty, and of its fields: None, and no more, where a quote strays."""
     rows, number = csv.reader(text, delimiter=mark, strict=True), above + 1
     try:
         for row in rows:
             if row:
-                yield Line(number, len(row))
+                yield number, len(row)
             number = above + 1 + rows.line_num
     except csv.Error:
-        yield Line(number, None)
+        yield number, None
