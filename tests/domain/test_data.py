@@ -9,6 +9,7 @@ import pytest
 from found import found_values
 from stratagem.domain.bins import Bins
 from stratagem.domain.columns import STRICT, distinct, read
+from stratagem.domain.file import column_names
 from stratagem.domain.policy import Policy
 from stratagem.domain.values import Codes, Labels
 from stratagem.workloads import Domain
@@ -128,7 +129,7 @@ def test_wrong_labels_are_refused(text, words):
 @pytest.mark.parametrize(
     ("column", "values", "words"),
     [
-        ("agee", Codes(3), "no column 'agee': did you mean age"),
+        ("agee", Codes(3), "no column 'agee': did you mean age[?]$"),
         ('a"; DROP', Codes(3), "no column"),
         ("sex", Bins.parse("0:3:1"), "no row inside the domain .sex not a number: 9"),
         ("age", Bins.parse("1000:1003:1"), "no row inside the domain"),
@@ -142,6 +143,9 @@ def test_columns_that_do_not_fit_are_refused(people, column, values, words):
 def test_an_attribute_without_a_column_is_refused(people):
     with pytest.raises(ValueError, match="attribute 'sex' has no source"):
         read(people, Domain.of("age=3,sex=2"), {"age": "age"})
+
+
+TABLE = b"age,sex\n" + b"1,F\n" * 1000 + b"%b\n" + b"1,F\n" * 1000
 
 
 @pytest.mark.parametrize(
@@ -171,6 +175,21 @@ def test_an_attribute_without_a_column_is_refused(people):
         ("twice.tsv", b"age\tn\t age \n1\t2\t3\n", "has 2 columns 'age'"),
         ("ragged.csv", b"age,sex\n" + b"1,F\n" * 50_000 + b"1,F,9\n", "cannot be read as CSV"),
         ("packed.csv.gz", b"not gzip at all", "cannot be read as CSV"),
+        (
+            "long.csv",
+            TABLE % b"20,1,extra",
+            r"as CSV .line 1,002 has 3 fields, but the header has 2.: give every",
+        ),
+        ("short.csv", TABLE % b"20", "line 1,002 has 1 field, but the header has 2"),
+        ("late.csv", b"age,sex\n" + b"1,F\n" * 50_000 + b"1\n", "line 50,002 has 1 field, but the header"),
+        ("small.csv", b'sep=;\nage;sex\n\n1;"F\nM"\n2\n3;F\n', "line 6 has 1 field, .* a field holds ';'"),
+        ("short.csv.gz", gzip.compress(TABLE % b"20", mtime=0), "line 1,002 has 1 field"),
+        (
+            "quote.csv",
+            TABLE % b'20,"F',
+            "line 1,002 has a double quote that does not enclose a field.: put the",
+        ),
+        ("inner.csv", TABLE % b'20,"F"F', "line 1,002 has a double quote that does not enclose a field"),
     ],
 )
 def test_files_that_are_no_tables_are_refused(tmp_path, name, content, words):
@@ -179,6 +198,24 @@ def test_files_that_are_no_tables_are_refused(tmp_path, name, content, words):
         path.write_bytes(content)
     with pytest.raises(ValueError, match=words):
         read_column(path, "age", AGES)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"), [("", "is empty: begin it"), (" \n\n", "is empty"), ("age,\n1,2\n", "without a name")]
+)
+def test_a_file_without_names_is_refused(text, words, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=f"a.csv .*{words}"):
+        column_names(path)
+
+
+@pytest.mark.parametrize("text", ["age, in years\n1\n2\n", "age, in years\n1\n2, or so\n3\n"])
+def test_one_column_whose_name_has_a_comma_is_no_ragged_table(text, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text(text)
+    assert column_names(path) == ["age, in years"]
+    assert sum(distinct(path, "age, in years").values()) == text.count("\n") - 1
 
 
 HEADERS = {
@@ -228,10 +265,11 @@ def test_columns_of_parquet_are_found_by_their_own_names(tmp_path):
             r"holds lists .BIGINT\[\]., but an answer is one number, date or text: write each part",
         ),
         ([{"a": 1}, {"a": 2}], "holds structures .STRUCT"),
+        (pa.array([60, 90], pa.duration("us")), "holds durations, but an answer .* numbers of minutes"),
         (pa.array([[("a", 1)], []], pa.map_(pa.string(), pa.int64())), "holds structures .MAP"),
     ],
 )
-def test_what_holds_several_answers_at_once_is_refused_by_name(values, words, tmp_path):
+def test_what_is_no_single_answer_is_refused_by_name(values, words, tmp_path):
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"tags": values, "n": [1, 2]}), path)
     for call in (distinct, found_values):

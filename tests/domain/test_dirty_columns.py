@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+import shlex
 from dataclasses import replace
 from datetime import date, datetime, time
 
@@ -110,7 +111,14 @@ def test_a_policy_without_a_file_is_refused(capsys, folder):
         capsys, ["randomise", "ages.ldp.json", "--value", "1", "--clip"], "none was given: add --data"
     )
     assert_refused(
-        capsys, ["compare", "prefix", *AGES[2:], *FAST, "--missing", "?"], "none was given: add --data"
+        capsys,
+        ["randomise", "ages.ldp.json", "--value", "1,5", "--decimal", "."],
+        "^stratagem: (?!.*as-is).*--clip",
+    )
+    assert_refused(
+        capsys,
+        ["compare", "prefix", *AGES[2:], *FAST, "--missing", "?"],
+        "--as-is, .* none was given: add --data",
     )
 
 
@@ -364,6 +372,39 @@ def test_whole_numbers_beside_gaps_in_parquet_are_what_people_write(tmp_path):
     counts = distinct(path, "age", Policy(missing=("-1", "999")))
     assert (counts[None], counts["18"], counts["18.0"]) == (3, 1, 0)
     assert distinct(path, "dose") == {None: 1, "0.5": 1, "1": 63}
+
+
+NEXT = {
+    "values found": ("--column region", "--column region --map north=North"),
+    "two columns": (
+        "--column region --column a='my age' --edges 'a=20:40:10,no answer'",
+        "--column region=region --column 'a=my age' --map",
+    ),
+    "rows left out": (
+        "--column 'my age' --edges 20:30:5 --invalid drop --clip",
+        "--column 'my age' --invalid drop --clip",
+    ),
+    "rows as other": (
+        "--column 'my age' --edges 20:30:5,other --invalid other",
+        "--column 'my age' --invalid other",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NEXT)
+def test_the_command_that_optimise_prints_next_reads_the_same_file(name, capsys, folder):
+    options, words = NEXT[name]
+    (folder / "my file.csv").write_text("my age,region\n" + "21,North\n22,north\n,South\n31,South\n" * 5)
+    read = ("--data", "my file.csv", *shlex.split(options))
+    status, out, err = run(
+        capsys, "optimise", "histogram", *read, *FAST, "--seconds", "1", "-o", "m.ldp.json"
+    )
+    assert status == 0, err
+    command = re.search(r"next: +stratagem (simulate .*?)\n\w", out.replace("\\\n", " "), re.DOTALL)[1]
+    assert f"--data 'my file.csv' {words}" in " ".join(command.split())
+    assert run_json(capsys, *shlex.split(command), "--repetitions", "2")["users"] == (
+        15 if "drop" in words else 20
+    )
 
 
 @pytest.mark.exhaustive

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from stratagem.domain import Bins, Codes, Labels
-from stratagem.domain.proposal import MOST, RARE, TAIL, propose, stated
+from stratagem.domain.proposal import MOST, RARE, TAIL, propose, sentences, stated
 from stratagem.domain.rounding import round_steps, roundest
 
 
@@ -24,6 +24,13 @@ CASES = {
     "ages of adults": (range(18, 66), "18:66:1,other"),
     "years": ([1950, 2024], "1950:2025:5,other"),
     "shares": (np.linspace(0.001, 0.999, 500), "0:1:0.05,other"),
+    "tenths": ([k / 10 for k in range(11)], "0:1.1:0.1,other"),
+    "a few tenths": (["0.3", "0.1", "0.20"], "0.1:0.4:0.1,other"),
+    "fifths": (map(Decimal, ("0.2", "0.4")), "0.2:0.6:0.2,other"),
+    "quarters of both signs": ([-0.25, 0.5, 1.25], "-0.25:1.5:0.25,other"),
+    "as many tenths as whole numbers": ([k / 10 for k in range(64)], "0:6.4:0.1,other"),
+    "more tenths": ([k / 10 for k in range(65)], "0:6.6:0.2,other"),
+    "tenths that doubles round": ([0.1, 0.1 + 0.2], "0.1:0.31:0.01,other"),
     "negative": (np.linspace(-1e7, -1, 500), "-10000000:0:500000,other"),
     "two numbers": ([1e9, 1e9 + 0.001], "1000000000:1000000001:1,other"),
     "far outliers": ([*range(1000), *[10**9] * 4], "0:1000:50,other"),
@@ -115,6 +122,13 @@ def test_bins_of_any_numbers_are_few_round_and_cover_all_but_the_tails(seed):
 def test_a_column_without_a_question_is_refused(values, words):
     with pytest.raises(ValueError, match=words):
         propose(column(values), "c")
+
+
+def test_one_label_is_said_of_one():
+    counts = column(["a"] * 1000 + ["b"] * 3)
+    found = propose(counts, "c")
+    said = sentences("c", found, *found.count(counts))[0]
+    assert said == "c: 1 label and 'other' (the most frequent text of 2 has a label): a,other"
 
 
 def test_a_text_has_a_label_from_half_a_per_cent_of_the_rows_on():

@@ -13,7 +13,7 @@ from stratagem.domain.bins import Bins
 from stratagem.domain.columns import read
 from stratagem.domain.domain import Domain
 from stratagem.domain.policy import InvalidValuesError, Policy
-from stratagem.domain.text import alike, folded, leading, read_map, spellings
+from stratagem.domain.text import alike, folded, leading, read_map, said, spellings
 from stratagem.domain.values import Labels
 
 NFC, NFD = "Z\xfcrich", "Zu\u0308rich"
@@ -71,6 +71,11 @@ def test_spellings_of_one_answer_are_one_label_unless_as_is(name, tmp_path):
     if name not in ("numbers and yes", "yes and no together"):
         apart = found_values(path, "x", Policy(as_is=True))
         assert set(apart.texts) - {"other"} == {text for text, rows in counts.items() if rows > 1}
+
+
+def test_texts_that_look_alike_are_said_to_differ_in_their_unicode_form():
+    spelt = {NFC: NFC.lower(), NFD: NFC.lower()}
+    assert said(spelt).startswith(f"{NFC!r}, {NFD!r} in another Unicode form count as {NFC.lower()!r}, ")
 
 
 def test_folding_is_idempotent_and_labels_are_hinted_at():

@@ -134,7 +134,10 @@ ZONES = {
     ),
     "several": (
         ["2026-01-01T01:00+01:00", "2026-07-01T01:00+02:00"],
-        "Dates name zones (+01:00 3, +02:00 3): each is read in UTC, as the bins name no zone.",
+        (
+            "Dates name zones (+01:00 3, +02:00 3): each is read in UTC, as the bins name no zone. "
+            "Edges that end in [Europe/Berlin], for example, are in the local time of that zone."
+        ),
     ),
     "some without": (
         ["2026-01-01T10:00Z", "2026-01-02"],
@@ -296,6 +299,17 @@ COMMAS = {
     ),
     "a few": ("1 2 3 4,5 4,5", ",", [1, 2, 3, 4.5, 4.5], r"6 of these are .* decimal=','"),
 }
+
+
+def test_a_column_of_numbers_with_commas_is_refused_in_one_sentence(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text('x\n"3,5"\n"3,5"\n"4,25"\n')
+    words = (
+        r"^column 'x' holds 2 different texts in 3 rows, most often '3,5' 2, '4,25' 1; 3 of these are numbers with "
+        r"commas, such as 3,5, which decimal=',' reads as 3.5: say so, or state .*[.]{3}\) if they are no numbers$"
+    )
+    with pytest.raises(ValueError, match=words):
+        found_values(path, "x")
 
 
 @pytest.mark.parametrize("case", COMMAS)

@@ -129,6 +129,15 @@ def test_frames_and_files_are_read_alike(tmp_path):
 
 
 @pytest.mark.exhaustive
+@pytest.mark.parametrize("data", [PEOPLE, pandas.DataFrame(PEOPLE), pyarrow.table(PEOPLE)])
+def test_a_name_alone_asks_about_that_column(data):
+    """The names of the columns themselves were taken for its values."""
+    alone, listed = (st.plan(data, column, seconds=1.0) for column in ("region", ["region"]))
+    assert (alone.column, str(alone)) == ("region", str(listed))
+    stated = st.plan(data, "age", values=st.bins("18:78:10", unit="years"), seconds=1.0)
+    assert (stated.column, stated.unit, stated.users) == ("age", "years", ROWS)
+
+
 def test_an_error_asks_for_the_smallest_budget_for_every_question():
     plan = st.plan(PEOPLE, ["smokes", "region"], users=3000, error=0.03, seconds=120.0)
     assert plan.complete
@@ -204,6 +213,7 @@ TOML = '[attributes.age]\nsize = 4\n[[query]]\non = { age = "prefix" }\n'
     ("data", "asked", "options", "words"),
     [
         (PEOPLE, ["age", "incme"], {}, "no column 'incme'"),
+        (PEOPLE, "incme", {}, "no column 'incme'"),
         (PEOPLE, ["age", ("age",)], {}, "a table of age was asked for"),
         (PEOPLE, [("age", "row")], {"values": {"row": st.bins("0:400:1")}}, "at most 4,096 are planned"),
         (PEOPLE, ["age", "alone"], {}, "holds 'here' alone"),
@@ -221,6 +231,13 @@ TOML = '[attributes.age]\nsize = 4\n[[query]]\non = { age = "prefix" }\n'
         ("file.toml", None, {}, "how many people"),
         ("file.toml", ["age"], {"users": 10}, "states attributes and queries"),
         ("file.toml", None, {"users": 10, "missing": ["?"]}, "states attributes and queries"),
+        ("late.csv", None, {}, "^late.csv cannot be read as CSV .line 50,002 has 3 fields, [^.]*$"),
+        (
+            "twice.csv",
+            None,
+            {},
+            "^no column holds anything to ask: [^.]*left out: twice.csv has 2 col[^.]*[.]$",
+        ),
         ("nowhere.toml", None, {"users": 10}, "nowhere.toml cannot be read"),
         ("family.toml", None, {"users": 10}, "names a family"),
         ("epsilon.toml", None, {"users": 10}, "epsilon.toml: epsilon is 0"),
@@ -230,6 +247,8 @@ def test_what_cannot_be_planned_is_refused_in_a_sentence(data, asked, options, w
     monkeypatch.chdir(tmp_path)
     (tmp_path / "file.toml").write_text(TOML)
     (tmp_path / "epsilon.toml").write_text(f"epsilon = 0\n{TOML}")
+    (tmp_path / "late.csv").write_text("age,sex\n" + "1,F\n" * 50_000 + "1,F,9\n")
+    (tmp_path / "twice.csv").write_text("age,age\n" + "1,2\n" * 5)
     (tmp_path / "family.toml").write_text('family = "prefix"\n')
     with pytest.raises(ValueError, match=words):
         st.plan(data, asked, **options)

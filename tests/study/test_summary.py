@@ -169,6 +169,12 @@ def test_a_gap_has_one_wording(gap, words):
     assert above_minimum(gap) == words
 
 
+def test_an_error_on_data_of_which_nothing_is_proven_is_said_plainly(solution):
+    said = replace(Comparison.of(solution).on(X), least_error=0.0).parts()[0]
+    assert said.endswith("\nThe lower bounds prove no error on these data that every mechanism must make.")
+    assert "zero" not in said
+
+
 def test_errors_on_data_are_those_of_the_comparison(solution):
     comparison = Comparison.of(solution).on(X)
     first, second, third = comparison.parts()[0].splitlines()

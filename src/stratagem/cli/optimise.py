@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -275,19 +275,22 @@ class SavedSolution:
             return {}
         return {"ask": to_ask(self.out, self.solution.workload.domain, self.name)}
 
-    def next(self) -> str:
-        """Say how to go on from here."""
+    def next(self, source: Sequence[str] = ()) -> str:
+        """Say how to go on from here, with the file that the options `source` read, if any."""
         if self.out is None:
             return f"add -o {shlex.quote(Path(self.name).stem)}.ldp.json to save it; stratagem simulate runs it on data"
         if self.out.suffix.lower() not in (".json", ".npz"):
             return "save it as .ldp.json too, and stratagem simulate runs it on data"
+        command = f"stratagem simulate {shlex.quote(str(self.out))}"
+        if source:
+            return f"{command} {shlex.join(source)}"
         domain = self.solution.workload.domain
         columns = " ".join(f"--column {attribute}=COLUMN" for attribute in domain.names[:NAMED])
         if len(domain.names) == 1:
             columns = "--column COLUMN" if domain.described else "--column COLUMN --edges START:STOP:STEP"
         if len(domain.names) > NAMED:
             columns += " ..."
-        return f"stratagem simulate {shlex.quote(str(self.out))} --data DATA.csv {columns}"
+        return f"{command} --data DATA.csv {columns}"
 
 
 def _described(
@@ -310,7 +313,7 @@ def _described(
     if not solution.interrupted and (fewer := fewer_users(solution)):
         facts["fewer"] = fewer.replace("the objective", "--objective")
     facts |= found.asking()
-    facts["next"] = found.next()
+    facts["next"] = found.next(request.source)
     if options := more(comparison, 1, show_all=show_all, details=details):
         facts["more"] = options
     yield from facts_lines(facts)

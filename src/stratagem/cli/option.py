@@ -212,16 +212,22 @@ class ReadingOptions:
         bool, Option("--clip", help="Count numbers, dates and times beyond the edges in the nearest bin.")
     ] = False
 
-    def policy(self, data: Path | None, *, as_is: bool = False) -> Policy:
-        """Return what becomes of values outside the domain; without a file nothing may be said of it."""
+    def policy(self, data: Path | None, *, as_is: bool | None = None) -> Policy:
+        """Return what becomes of values outside the domain; without a file nothing may be said of it.
+
+        `as_is` is None for a command that has no such option.
+        """
         from stratagem.domain.policy import STRICT, Policy
         from stratagem.domain.text import read_map
 
         texts = {"missing": tuple(self.missing or ()), "mapping": read_map(self.mapping or ())}
-        policy = Policy(invalid=self.invalid, clip=self.clip, decimal=self.decimal, as_is=as_is, **texts)
+        policy = Policy(
+            invalid=self.invalid, clip=self.clip, decimal=self.decimal, as_is=bool(as_is), **texts
+        )
         if data is None and policy != STRICT:
+            own = "" if as_is is None else "--as-is, "
             raise ValueError(
-                "--invalid, --missing, --map, --as-is, --decimal and --clip say how a file is read, but none was "
+                f"--invalid, --missing, --map, {own}--decimal and --clip say how a file is read, but none was "
                 "given: add --data and --column"
             )
         return policy

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Option
 
 from stratagem.cli.command import chosen, options
-from stratagem.cli.layout import Layout, derive, named_columns, read_described, read_sources
+from stratagem.cli.layout import Layout, derive, named_columns, policy_options, read_described, read_sources
 from stratagem.cli.option import (
     AS_IS,
     DOMAIN,
@@ -72,6 +72,8 @@ class Request:
     """The domain as edges, labels and columns describe it; None where it was named."""
     users: Data | None
     """The users of the file that was given."""
+    source: tuple[str, ...] = ()
+    """The options that read this file, its values stated, with any bundle of the same domain; none without a file."""
 
     @property
     def epsilon(self) -> float:
@@ -102,6 +104,7 @@ class Request:
         found = read_described(workload, asked.domain, asked.queries, asked.values, described)
         solver, goal = asked.search.read(), asked.goal.read(found)
         problem = None if epsilon is None else problem_of(found, epsilon, **goal)
+        users = _users(found, described, sample, policy)
         return Request(
             name=workload,
             asked=asked,
@@ -111,7 +114,8 @@ class Request:
             solver=solver,
             goal=goal,
             layout=described,
-            users=_users(found, described, sample, policy),
+            users=users,
+            source=_source(sample, policy, users),
         )
 
 
@@ -138,6 +142,26 @@ def _users(asked: Workload, described: Layout | None, sample: SampleOptions, pol
     if described and len(described.found) == len(asked.domain.names) and policy.invalid == FAIL:
         policy = replace(policy, invalid=OTHER)  # which the values that were found have where a row needs it
     return read(sample.data, asked.domain, read_sources(asked.domain, columns), policy)
+
+
+def _source(sample: SampleOptions, policy: Policy, users: Data | None) -> tuple[str, ...]:
+    """Return the options that read a file again for a bundle, which states values and none of their spellings."""
+    from stratagem.domain.policy import DROP, OTHER
+
+    if users is None:
+        return ()
+    columns = sample.column or []
+    named = columns if len(columns) == 1 else named_columns(columns)
+    spelt = {text: label for one in users.domain.attributes for text, label in one.values.spellings}
+    again = policy_options(replace(policy, mapping={**policy.mapping, **spelt}))
+    invalid = OTHER if users.others else DROP if users.outside else ""
+    return (
+        *("--data", str(sample.data)),
+        *(word for column in named for word in ("--column", column)),
+        *(["--invalid", invalid] if invalid else []),
+        *(["--clip"] if policy.clip else []),
+        *again,
+    )
 
 
 @contextmanager

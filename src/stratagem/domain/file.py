@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import gzip
 import re
 import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 from stratagem.io.database import PARQUET_SCAN, connect
-from stratagem.io.literal import compression, first_line, line_end_fault, literal, open_regular
+from stratagem.io.literal import compression, first_line, line_end_fault, literal, open_regular, unpacked
+from stratagem.io.ragged import HEAD, divided, lines_above, ragged_fault
 from stratagem.io.toml import nearest
 
 if TYPE_CHECKING:
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 TEXT_SUFFIXES = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz")
 PARQUET_MAGIC = b"PAR1"
-HEAD = 4096
-"""Bytes of a file that say what it is, and how many lines stand above its header."""
 BATCH = 1 << 16
 """Number of rows fetched together."""
 CSV_SCAN = (
@@ -29,10 +27,12 @@ CSV_SCAN = (
 )
 """Template of the query for a CSV file. DuckDB guesses only the delimiter: if it guessed more, it would drop
 lines that look like comments or titles."""
-ABOVE = re.compile(rb"(?:\xef\xbb\xbf)?(?:sep=.|[\s,;|\"]*)")
-"""A line above the header that names no column: an empty one, or the one that tells Excel the delimiter."""
 NESTED = re.compile(r".*\]|(STRUCT|MAP|UNION)\b.*", re.DOTALL)
 """Types of Parquet columns each of whose values is several."""
+
+
+class UnreadableError(ValueError):
+    """The rows of a file cannot be told, whichever columns are asked for."""
 
 
 def batches(path: Path, columns: list[str], also: str = "", grouping: str = "") -> Iterator[list[tuple]]:
@@ -48,7 +48,7 @@ def batches(path: Path, columns: list[str], also: str = "", grouping: str = "") 
                 while batch := rows.fetchmany(BATCH):
                     yield batch
             except duckdb.Error as error:
-                raise ValueError(_unreadable(path, scan, error)) from None
+                raise UnreadableError(_unreadable(path, scan, error)) from None
     except OSError as error:
         raise ValueError(f"{path} cannot be read ({error.strerror}): name a CSV or Parquet file") from None
 
@@ -61,13 +61,16 @@ def _unreadable(path: Path, scan: str, error: Exception) -> str:
     plain = kind == "CSV" and compression(path) == "none" and "on Line" not in str(error)
     if plain and (fault := line_end_fault(path)):
         return fault
+    with suppress(OSError, EOFError, zlib.error):
+        if kind == "CSV" and (fault := ragged_fault(path)):
+            return fault
     return f"{path} cannot be read as {kind} ({first_line(error, path)}): give a CSV file with a header, or Parquet"
 
 
 def _encoding_fault(path: Path) -> str | None:
     """Return the sentence about the first byte of a text file that is no UTF-8; None where all are."""
     with open_regular(path) as file:
-        for number, line in enumerate(_unpacked(path, file), 1):
+        for number, line in enumerate(unpacked(path, file), 1):
             try:
                 line.decode()
             except UnicodeDecodeError as error:
@@ -78,10 +81,6 @@ def _encoding_fault(path: Path) -> str | None:
                     "Latin-1): save it as CSV in UTF-8"
                 )
     return None
-
-
-def _unpacked(path: Path, file: BinaryIO) -> BinaryIO | gzip.GzipFile:
-    return gzip.GzipFile(fileobj=file) if compression(path) == "gzip" else file
 
 
 def _scan(path: Path) -> str:
@@ -97,23 +96,14 @@ def _scan(path: Path) -> str:
             )
         file.seek(0)
         with suppress(OSError, EOFError, zlib.error):  # DuckDB says what is wrong with it
-            head = _unpacked(path, file).read(HEAD)
+            head = unpacked(path, file).read(HEAD)
     if b"\0" in head:
         wide = head.startswith((b"\xff\xfe", b"\xfe\xff")) or not (
             head[::2].strip(b"\0") and head[1::2].strip(b"\0")
         )
         held = "is written in UTF-16" if wide else "has a NUL byte, which no text has in UTF-8"
         raise ValueError(f"{path} {held}: save it as CSV in UTF-8")
-    return CSV_SCAN.format(_above(head), compression(path))
-
-
-def _above(head: bytes) -> int:
-    r"""Return how many lines stand above the header.
-
-    >>> _above(b"\n,\nage,sex\n"), _above(b"age\n\n17\n")
-    (2, 0)
-    """
-    return next((k for k, line in enumerate(head.splitlines()) if not ABOVE.fullmatch(line)), 0)
+    return CSV_SCAN.format(lines_above(head), compression(path))
 
 
 def _chosen(
@@ -122,7 +112,7 @@ def _chosen(
     """Yield the expression of each column as text, by the names that stand in the file."""
     described = connection.execute(f"DESCRIBE SELECT * FROM {scan}", [name]).fetchall()
     found = [row[0] for row in described]
-    heads = _top(connection, name) if scan == PARQUET_SCAN else _header(connection, scan, name)
+    heads = _heads(connection, scan, path, name)
     if not any(heads):
         raise ValueError(
             f"{path} has no column {columns[0]!r}, nor a header: begin it with the names of the columns"
@@ -145,6 +135,11 @@ def _chosen(
                 f"column {column!r} of {path} holds {what} ({kind[:60]}), but an answer is one number, date or text: "
                 "write each part into a column of its own"
             )
+        if scan == PARQUET_SCAN and kind == "BIGINT" and _in_arrow(path, column)[0].startswith("duration"):
+            raise ValueError(
+                f"column {column!r} of {path} holds durations, but an answer is one number, date or text: write them "
+                "as numbers of minutes, hours or days, and state that as their unit"
+            )
         quoted = known.replace('"', '""')
         text = f'CAST("{quoted}" AS VARCHAR)'
         # whole numbers beside gaps are doubles in Parquet: -1, and not -1.0, is what people write of them
@@ -163,32 +158,58 @@ def column_names(path: Path) -> list[str]:
         with literal(path) as name, connect() as connection:
             scan = _scan(path)
             try:
-                heads = _top(connection, name) if scan == PARQUET_SCAN else _header(connection, scan, name)
+                heads = _heads(connection, scan, path, name)
             except duckdb.Error as error:
-                raise ValueError(_unreadable(path, scan, error)) from None
+                raise UnreadableError(_unreadable(path, scan, error)) from None
     except OSError as error:
         raise ValueError(f"{path} cannot be read ({error.strerror}): name a CSV or Parquet file") from None
-    if not heads or not all(heads):
+    if not any(heads) and len(heads) < 2:
+        raise ValueError(
+            f"{path} is empty: begin it with the names of the columns, a line of answers each below"
+        )
+    if not all(heads):
         raise ValueError(f"{path} has a column without a name: begin the file with the names of the columns")
     return heads
 
 
 def stated_order(path: Path, column: str) -> tuple[str, ...]:
     """Return the values of an ordered categorical column of a Parquet file in their order; nothing for others."""
+    return _in_arrow(path, column)[1]
+
+
+def _in_arrow(path: Path, column: str) -> tuple[str, tuple[str, ...]]:
+    """Return the type of a column of a Parquet file that Arrow wrote, and the order of its values, if stated.
+
+    Parquet itself knows neither durations, which it holds as whole numbers, nor orders.
+    """
     from pyarrow import ArrowException, DictionaryType, parquet
 
     try:
         with open_regular(path) as file:
             if file.read(len(PARQUET_MAGIC)) != PARQUET_MAGIC:
-                return ()
+                return "", ()
             found = parquet.ParquetFile(file)
             kind = found.schema_arrow.field(column).type
             if not (isinstance(kind, DictionaryType) and kind.ordered):
-                return ()
+                return str(kind), ()
             part = next(found.iter_batches(batch_size=1, columns=[column]), None)
-            return () if part is None else tuple(map(str, part.column(0).dictionary.to_pylist()))
+            order = () if part is None else tuple(map(str, part.column(0).dictionary.to_pylist()))
+            return str(kind), order
     except (OSError, KeyError, ArrowException):
-        return ()
+        return "", ()
+
+
+def _heads(connection: DuckDBPyConnection, scan: str, path: Path, name: str) -> list[str]:
+    """Return the names of the columns that stand in the file.
+
+    Where a line is shorter or longer than the others, DuckDB takes every line for one column.
+    """
+    if scan == PARQUET_SCAN:
+        return _top(connection, name)
+    heads = _header(connection, scan, name)
+    if len(heads) == 1 and divided(heads[0]) and (fault := ragged_fault(path)):
+        raise UnreadableError(fault)
+    return heads
 
 
 def _header(connection: DuckDBPyConnection, scan: str, name: str) -> list[str]:

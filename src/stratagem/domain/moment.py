@@ -84,7 +84,10 @@ def zones_said(counts: Mapping[Any, int], zone: str = "") -> str:
     kinds = ", ".join(f"{offset} {count:,}" for offset, count in rows.most_common())
     bare = "; one without a zone stays as it is" if "none" in rows else ""
     read = f"{zone}, the zone of the bins" if zone else "UTC, as the bins name no zone"
-    return f"Dates name zones ({kinds}): each is read in {read}{bare}."
+    other = (
+        "" if zone else " Edges that end in [Europe/Berlin], for example, are in the local time of that zone."
+    )
+    return f"Dates name zones ({kinds}): each is read in {read}{bare}.{other}"
 
 
 def shortest(text: str) -> str:

@@ -156,10 +156,15 @@ def refuse_commas(texts: Mapping[str, int], column: str) -> None:
     """Refuse to take numbers with commas for labels."""
     if advice := with_commas(texts):
         raise ValueError(
-            f"column {column!r} holds {examples(Counter(texts))}{advice}, or state values=st.labels('a', 'b', ...)"
+            f"column {column!r} holds {len(texts):,} different texts in {sum(texts.values()):,} rows, most often "
+            f"{_frequent(texts)}{advice}: say so, or state values=st.labels('a', 'b', ...) if they are no numbers"
         )
 
 
 def examples(texts: Counter[str]) -> str:
     """Return the most frequent texts with their numbers."""
-    return "texts " + ", ".join(f"{text[:30]!r} {count:,}" for text, count in texts.most_common(3))
+    return f"texts {_frequent(texts)}"
+
+
+def _frequent(texts: Mapping[str, int]) -> str:
+    return ", ".join(f"{text[:30]!r} {count:,}" for text, count in Counter(texts).most_common(3))

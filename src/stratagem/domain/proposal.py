@@ -16,7 +16,7 @@ import numpy as np
 from stratagem.domain.bins import Bins
 from stratagem.domain.moment import instant, zones_said
 from stratagem.domain.policy import DROP, STRICT, Policy, refuse_commas
-from stratagem.domain.rounding import finite_numbers, floor, round_steps, roundest, spaced_text, whole
+from stratagem.domain.rounding import finite_numbers, floor, grid, round_steps, roundest, spaced_text, whole
 from stratagem.domain.text import alike, labelled, respelt, spellings
 from stratagem.domain.values import ABSENT, OTHER, Labels, Values, is_missing
 from stratagem.io.numeral import decimal_text, parse_decimal
@@ -25,7 +25,7 @@ T = TypeVar("T")
 STATED = "stated"
 """The rule of values that nobody chose from data."""
 MOST = 32
-"""Largest number of bins that are proposed; whole numbers and labels may be twice as many."""
+"""Largest number of bins that are proposed; values that are told apart and labels may be twice as many."""
 ALIKE = 0.9
 """Share of the values that must be numbers, or dates, for the column to count as one of numbers, or of dates."""
 CROWDED = 0.2
@@ -120,8 +120,9 @@ def propose(
     `order` that is known.
 
     Numbers get round steps, the smallest of 1, 2 or 5 times a power of ten that makes at most 32 bins of all but the
-    .5 % at either end; whole numbers that span at most 64 are told apart. Dates get days, weeks, months, quarters,
-    years or decades, times of day get hours. Texts that at least .5 % of the rows hold get labels.
+    .5 % at either end; whole numbers that span at most 64 are told apart, and decimals on as many round steps. Dates
+    get days, weeks, months, quarters, years or decades, times of day get hours. Texts that at least .5 % of the rows
+    hold get labels.
     """
     labels: Counter[str] = Counter()
     for text, count in counts.items():
@@ -171,6 +172,11 @@ def _of_numbers(counts: Mapping[Decimal, int]) -> Proposal:
     low, high, integers = min(counts), max(counts), all(map(whole, counts))
     if integers and high - low < 2 * MOST:
         return _bins(spaced_text(low, high + 1, Decimal(1)), "every whole number has a value of its own")
+    if not integers and (step := grid(counts, 2 * MOST)):
+        return _bins(
+            spaced_text(low, high + step, step),
+            f"every multiple of {decimal_text(step)} has a bin of its own",
+        )
     first, last, step = round_steps(*_inner(counts), MOST, least=Decimal(integers))
     start, stop = floor(low, step), floor(high, step) + 1
     if stop - start <= last - first + MOST // 8:
@@ -262,7 +268,8 @@ def _of_texts(
         )
     values = labelled(labels, spelt, order, (OTHER,))
     rest = len(set(counts) - {OTHER}) - len(labels)
-    some = f"the {len(labels)} most frequent texts of {len(labels) + rest:,} have labels"
+    most = "text of {:,} has a label" if len(labels) == 1 else "texts of {:,} have labels"
+    some = f"the {f'{len(labels)} ' * (len(labels) > 1)}most frequent {most.format(len(labels) + rest)}"
     return Proposal(values=values, rule=some if rest > 0 else "every text has a label")
 
 
@@ -316,6 +323,7 @@ def sentences(column: str, proposal: Proposal, x: np.ndarray, rest: Mapping[str,
     why = f" ({', '.join(f'{reason} {count:,}' for reason, count in rest.items())})" if rest else ""
     left = sum(rest.values()) if values.other is None else 0
     rows = f"of {int(x.sum()) + left:,} rows"
+    number = values.size - len(values.outside)
     names = "".join(f" and {values.value(cell)!r}" for cell in values.outside)
     option = proposal.option
     if len(option) > LONG and '"' not in option:
@@ -325,7 +333,7 @@ def sentences(column: str, proposal: Proposal, x: np.ndarray, rest: Mapping[str,
         for cell in values.outside
     ]
     return (
-        f"{column}: {values.size - len(values.outside)} {kind}{names} ({proposal.rule}): {option}",
+        f"{column}: {number} {kind if number > 1 else kind[:-1]}{names} ({proposal.rule}): {option}",
         *counted,
         *([f"{left:,} {rows} are left out{why}."] if left else []),
         *([REFUSED] if proposal.rule != STATED and values.other is None else []),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from decimal import Decimal
 from itertools import count, pairwise
 
@@ -63,6 +63,24 @@ def round_steps(
     power = Decimal(1).scaleb(width.adjusted())
     step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= width)
     return floor(low, step), floor(high, step) + 1, step
+
+
+def grid(numbers: Collection[Decimal], most: int) -> Decimal | None:
+    """Return the largest step below 1 of which all numbers are multiples; None where they span `most` of it or more.
+
+    The step is 1, 2, 2.5 (a quarter) or 5 times a power of ten.
+
+    >>> [grid([Decimal(text) for text in row], 64) for row in (("0", "0.1", "0.5"), ("0.25", "0.5"), ("0.001", "0.5"))]
+    [Decimal('0.1'), Decimal('0.25'), None]
+    """
+    low, high = min(numbers), max(numbers)
+    least = max((high - low) / most, Decimal(1).scaleb(max(high.adjusted() - FINEST[0], -FINEST[1])))
+    for power in range(-1, least.adjusted() - 1, -1):
+        for factor in (Decimal(5), Decimal("2.5"), Decimal(2), Decimal(1)):
+            step = factor.scaleb(power)
+            if step > least and all(EXACT.remainder(number, step) == 0 for number in numbers):
+                return step
+    return None
 
 
 def roundest(low: Decimal, high: Decimal) -> Decimal:

@@ -79,7 +79,7 @@ def said(spelt: Mapping[str, str]) -> str:
     """
     texts: dict[str, list[str]] = {}
     for text, label in spelt.items():
-        form = " in another Unicode form" * (normalize("NFC", text) == label)
+        form = " in another Unicode form" * (normalize("NFC", text) != text)
         texts.setdefault(label, []).append(f"{text!r}{form}")
     parts = [
         f"{', '.join(found)} {'counts' if len(found) == 1 else 'count'} as {label!r}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import glob
+import gzip
 import os
 import re
 import stat
@@ -74,6 +75,11 @@ def descriptor(file: BinaryIO) -> str | None:
 def compression(path: str | os.PathLike[str]) -> str:
     """Return how DuckDB is to read text: `gzip` for names that end in .gz, else `none`."""
     return "gzip" if Path(path).name.lower().endswith(".gz") else "none"
+
+
+def unpacked(path: str | os.PathLike[str], file: BinaryIO) -> BinaryIO | gzip.GzipFile:
+    """Return the text of an open file, which `compression` may say is packed."""
+    return gzip.GzipFile(fileobj=file) if compression(path) == "gzip" else file
 
 
 def line_ends(path: str | os.PathLike[str]) -> Counter[str]:

@@ -106,7 +106,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """Return the names closest to `name`, or all when none is close, as the end of an error's sentence."""
     known = tuple(known)
     close = difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.5)
-    return f"did you mean {' or '.join(close)}" if close else f"choose one of {', '.join(known)}"
+    return f"did you mean {' or '.join(close)}?" if close else f"choose one of {', '.join(known)}"
 
 
 def _required(field: Field) -> bool:

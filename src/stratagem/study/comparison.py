@@ -240,7 +240,11 @@ class Comparison(Recorded, Plotted):
             apart = less(ours.value, others[0].value, ("less than", "more than", "as much as"))
             said.append(f"{apart[0].upper()}{apart[1:]} with the best published, {others[0].mechanism}.")
         gap = relative_gap(ours.value, self.least)
-        said.append(f"Error {above_minimum(gap)}, which is {number_text(self.least)} on these data.")
+        said.append(
+            f"Error {above_minimum(gap)}, which is {number_text(self.least)} on these data."
+            if self.least > 0
+            else "The lower bounds prove no error on these data that every mechanism must make."
+        )
         return [*said, *filter(None, [self.late_sentence])]
 
     def stated(self, row: Row) -> float:

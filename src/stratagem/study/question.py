@@ -14,7 +14,7 @@ import numpy as np
 
 from stratagem.domain.attribute import Attribute
 from stratagem.domain.domain import Domain
-from stratagem.domain.file import column_names
+from stratagem.domain.file import UnreadableError, column_names
 from stratagem.domain.policy import Reading
 from stratagem.domain.proposal import Proposal, cautions, placeholders, sentences
 from stratagem.domain.text import said
@@ -44,6 +44,12 @@ class Sample(NamedTuple):
     names: list[str]
     rows: Callable[[str], Any]
     """Function from the name of a column to its values, or to the file that holds it."""
+
+    def column(self, name: str) -> Any:
+        """Return the values of a column, or the file that holds it."""
+        if name not in self.names:
+            raise ValueError(f"{self.title} has no column {name!r}: {nearest(name, self.names)}")
+        return self.rows(name)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,7 +168,7 @@ def read_columns(
     Raises:
         ValueError: for a column that is not there or holds no answers, or values stated for one that is not asked.
     """
-    wanted = list(names or sample.names)
+    wanted = list(names or dict.fromkeys(sample.names))
     for name in (*known.values, *known.units):
         if name not in wanted:
             raise ValueError(
@@ -173,6 +179,8 @@ def read_columns(
         chosen = bool(names) or name in {**known.values, **known.units}
         try:
             found.append(_column(sample, name, known, reading, chosen=chosen))
+        except UnreadableError:
+            raise
         except ValueError as error:
             if chosen:
                 raise
@@ -181,9 +189,7 @@ def read_columns(
 
 
 def _column(sample: Sample, name: str, known: Known, reading: Reading, *, chosen: bool) -> Column:
-    if name not in sample.names:
-        raise ValueError(f"{sample.title} has no column {name!r}: {nearest(name, sample.names)}")
-    counts, _, order, policy = column_counts(sample.rows(name), name, reading)
+    counts, _, order, policy = column_counts(sample.column(name), name, reading)
     if not chosen and _tells_rows_apart(counts):
         raise ValueError("every row has a number of its own, so name the column if that is to be asked")
     given, unit = known.values.get(name), known.units.get(name, "")

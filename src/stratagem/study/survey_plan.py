@@ -247,22 +247,24 @@ def plan(
     """
     aim = Aim(epsilon=epsilon, users=users, error=error, on_step=on_step, seconds=seconds)
     about: dict[str, Any] = {"workload": workload, "values": values, "only": only, "unit": unit}
-    if isinstance(data, str | Path) and Path(data).suffix.lower() == ".toml":
+    stored = isinstance(data, str | Path)
+    if stored and Path(data).suffix.lower() == ".toml":
         if column or reading or any(about.values()):
             raise ValueError(
                 f"{data} states attributes and queries: leave out what is said of values and columns"
             )
         return _of_file(data, aim)
     alone = column if isinstance(column, str) else None
-    sample = sample_of(data) if alone is None else None
+    sample = None if stored and alone is not None else sample_of(data)
     stated = values if isinstance(values, Mapping) else {}
     units = unit if isinstance(unit, Mapping) else {}
-    if sample is None:
+    if sample is None or alone is not None:
         if stated or units:
             raise ValueError(
                 "values or units were given by column for one question: give those of its column"
             )
-        return plan_question(data, alone, aim, **about, **reading)
+        asked = data if sample is None or alone is None else sample.column(alone)
+        return plan_question(asked, alone, aim, **about, **reading)
     if workload or (values and not stated) or (unit and not units):
         raise ValueError(
             "a workload, values or a unit were given for all questions of a survey, but belong to one: name its "
