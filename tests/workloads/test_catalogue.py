@@ -164,7 +164,10 @@ DOMAIN = "domain = { a = 3, b = 2 }\n"
     ("text", "fragment"),
     [
         ("", "the key domain is missing"),
-        ("[[attributes]]\nsize = 3\n[[query]]\non = { a = 'total' }", "the attributes are no tables"),
+        (
+            "[[attributes]]\nsize = 3\n[[query]]\non = { a = 'total' }",
+            "a table belongs: write [attributes.NAME]",
+        ),
         ("[attributes]\na = 3\n[[query]]\non = { a = 'total' }", "3 was given where a table belongs"),
         ("= 3", "is not TOML"),
         (b"\xff", "is not text in UTF-8"),

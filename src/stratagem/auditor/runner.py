@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cache
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 
@@ -202,8 +202,7 @@ def together(command: Sequence[str], mechanism: Mechanism) -> Draw:
             given.seek(0)
             streams = {"stdin": given, "stdout": subprocess.PIPE, "stderr": errors}
             with subprocess.Popen(command, bufsize=PIPE, pipesize=PIPE, **streams) as run:
-                assert run.stdout is not None
-                found = _of_file(run.stdout, mechanism)
+                found = _of_file(cast("BinaryIO", run.stdout), mechanism)
             errors.seek(0)
             said = errors.read().decode(errors="replace").strip()[-200:]
         if run.returncode:

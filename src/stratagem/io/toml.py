@@ -73,14 +73,20 @@ def build(cls: type[T], table: object, source: str, also: Iterable[str] = ()) ->
 
     `also` names the keys that the same table may hold for others, to be listed as known.
     """
-    if not isinstance(table, Mapping):
-        raise ValueError(f"{source}: {table!r} was given where a table belongs: write key = value")
+    table = as_table(table, source)
     own = {field.name: field for field in fields(cls) if field.init}  # type: ignore[arg-type]
     check_known(table, (*also, *own), source)
     missing = [name for name, field in own.items() if _required(field) and name not in table]
     if missing:
         raise ValueError(f"{source}: the key {missing[0]} is missing: add it, the keys are {', '.join(own)}")
     return cls(**{name: table[name] for name in own if name in table})
+
+
+def as_table(given: object, source: str, advice: str = "write key = value") -> Mapping[str, Any]:
+    """Return what stands where a table belongs, if it is one."""
+    if not isinstance(given, Mapping):
+        raise ValueError(f"{source}: {given!r:.80} was given where a table belongs: {advice}")
+    return given
 
 
 def check_known(table: Mapping[str, object], known: Iterable[str], source: str) -> None:

@@ -6,7 +6,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import accumulate, combinations
 from math import comb, prod
 from typing import final
@@ -67,7 +67,7 @@ class Marginals(Workload):
     def whole_table(self) -> bool:
         return self.orders == (len(self.domain.sizes),)
 
-    @cached_property
+    @property
     def queries(self) -> int:
         e = symmetric_tails(self.domain.sizes, self.orders[-1])[0]
         return sum(e[k] for k in self.orders)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stratagem.domain import Attribute, Codes, bins, labels
-from stratagem.io.toml import build
+from stratagem.io.toml import as_table, build
 from stratagem.math.privacy import check
 from stratagem.workloads import (
     Domain,
@@ -235,12 +235,9 @@ class QueryRecipe:
             )
         if self.attributes is None:
             return Domain.of(self.domain)  # type: ignore[arg-type]
-        if not isinstance(self.attributes, Mapping):
-            raise ValueError(f"{source}: the attributes are no tables: write [attributes.NAME] for each")
-        tables = {name: f"{source}, [attributes.{name}]" for name in self.attributes}
-        return Domain.of(
-            {name: build(Stated, self.attributes[name], at).attribute(at) for name, at in tables.items()}
-        )
+        stated = as_table(self.attributes, source, "write [attributes.NAME] for each attribute")
+        tables = {name: f"{source}, [attributes.{name}]" for name in stated}
+        return Domain.of({name: build(Stated, stated[name], at).attribute(at) for name, at in tables.items()})
 
     def workload(self, request: Wanted, source: str) -> Workload:
         """Return the stack of the queries."""
