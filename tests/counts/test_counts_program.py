@@ -12,7 +12,7 @@ from stratagem import counts
 from stratagem.counts.exact import Whole, fixed_point, repaired, strict_matrix
 from stratagem.counts.loss import Loss, weights_of
 from stratagem.counts.optimum import solve
-from stratagem.counts.program import Program, Request
+from stratagem.counts.program import CountRequest, Program
 from stratagem.counts.property import (
     column_ratio,
     holding,
@@ -35,7 +35,9 @@ PAIRS = [
 
 def request(n, alpha, loss="L0", properties="", prior=None, aggregate="sum", reach=1):
     weights = weights_of(prior, n)
-    return Request(n, Fraction(alpha), Loss.of(loss, n), weights, aggregate, property_set(properties), reach)
+    return CountRequest(
+        n, Fraction(alpha), Loss.of(loss, n), weights, aggregate, property_set(properties), reach
+    )
 
 
 def least_cost(asked):

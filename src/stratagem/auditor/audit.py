@@ -10,7 +10,7 @@ import numpy as np
 from stratagem.auditor.check import Asked
 from stratagem.auditor.device import ask, plan_devices
 from stratagem.auditor.outcome import Audit, outcome
-from stratagem.auditor.plan import Chosen, Plan
+from stratagem.auditor.plan import AuditPlan, Chosen
 from stratagem.auditor.planning import choose, plan
 from stratagem.auditor.runner import Devices, Draw, python_client, python_devices, python_processes
 from stratagem.mechanism.mechanism import Mechanism
@@ -107,7 +107,7 @@ def default_samples(mechanism: Mechanism, types: int) -> int:
     return max(reports // max(min(types, mechanism.domain.size), 1), 100)
 
 
-def _processes(plan: Plan, false_alarm: float) -> int:
+def _processes(plan: AuditPlan, false_alarm: float) -> int:
     """Return the number of new processes; so many correct first reports seldom favour all their user types."""
     p = float(np.mean([one.probability for one in plan.favoured]))
     wanted = math.ceil(math.log(false_alarm / 100) / math.log(p)) if 0 < p < 1 else 0

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from stratagem.auditor.goodness import GROUPS, byte_fit, fit, groups, pair_fit, position_fit, share_fit
-from stratagem.auditor.plan import Plan
+from stratagem.auditor.plan import AuditPlan
 from stratagem.auditor.runner import Reports
 
 CHECKS = {
@@ -81,7 +81,7 @@ class Asked:
 
 
 def checked(
-    plan: Plan,
+    plan: AuditPlan,
     asked: Asked,
     firsts: Mapping[str, Asked],
     share: float,
@@ -114,7 +114,7 @@ def checked(
     return tuple(found)
 
 
-def _each(plan: Plan, asked: Asked) -> Iterator[Found]:
+def _each(plan: AuditPlan, asked: Asked) -> Iterator[Found]:
     """Yield the checks of every user type by itself."""
     for place, u in enumerate(plan.user_types):
         outputs, favoured = asked.outputs[place], plan.favoured[place]
@@ -127,7 +127,7 @@ def _each(plan: Plan, asked: Asked) -> Iterator[Found]:
             yield "id bytes", u, byte_fit(ids)
 
 
-def _pooled(plan: Plan, asked: Asked) -> Iterator[Found]:
+def _pooled(plan: AuditPlan, asked: Asked) -> Iterator[Found]:
     """Yield the checks of all user types together; they are tested as if all had the mean probabilities.
 
     A sum of counts that come from different probabilities varies less than one that comes from their mean
@@ -147,13 +147,13 @@ def _pooled(plan: Plan, asked: Asked) -> Iterator[Found]:
     yield "event share", None, share_fit(hits, len(places), float(share))
 
 
-def first_checks(plan: Plan, name: str, first: Asked) -> Iterator[Found]:
+def first_checks(plan: AuditPlan, name: str, first: Asked) -> Iterator[Found]:
     """Yield the checks of reports of which each comes from another client, all user types together."""
     if first.reports.formed:
         yield from ((name, None, p) for _, _, p in _pooled(plan, first))
 
 
-def _favours(plan: Plan, places: np.ndarray, outputs: np.ndarray) -> np.ndarray:
+def _favours(plan: AuditPlan, places: np.ndarray, outputs: np.ndarray) -> np.ndarray:
     """Return whether each output (k,) favours the user type at a place of the plan (k,); -1 favours none."""
     found = np.zeros(len(outputs), dtype=bool)
     order = np.argsort(places, kind="stable")
@@ -164,7 +164,7 @@ def _favours(plan: Plan, places: np.ndarray, outputs: np.ndarray) -> np.ndarray:
     return found
 
 
-def _independence(plan: Plan, asked: Asked) -> list[float]:
+def _independence(plan: AuditPlan, asked: Asked) -> list[float]:
     """Return p-values for the independence of an output from the previous one: over all reports, and by user type."""
     group = np.full(len(asked.places), -1)
     share = np.zeros((len(plan.user_types), GROUPS))
@@ -178,7 +178,7 @@ def _independence(plan: Plan, asked: Asked) -> list[float]:
     return [pair_fit(group[order], asked.places[order], share) for order in (slice(None), by_type)]
 
 
-def _value_before(plan: Plan, asked: Asked) -> float:
+def _value_before(plan: AuditPlan, asked: Asked) -> float:
     """Return the p-value for outputs being independent of the user type of the previous question.
 
     The test takes two outputs and the user types of the two questions before them. As the order of the

@@ -14,7 +14,7 @@ from stratagem.auditor.check import Asked, Found, first_checks
 from stratagem.auditor.event import MISS, quantile
 from stratagem.auditor.goodness import noticed_share, share_fit
 from stratagem.auditor.output_classes import OutputClasses
-from stratagem.auditor.plan import Classes, Plan
+from stratagem.auditor.plan import AuditPlan, Classes
 from stratagem.auditor.planning import by_part, plan
 from stratagem.auditor.runner import Devices, Reports, joined
 from stratagem.mechanism.client import WEIGHT_BITS
@@ -62,9 +62,9 @@ class DevicePlan:
     part of the device, which Y tells, with the alpha and rho of that part.
     """
 
-    single: Plan
+    single: AuditPlan
     """Plan of an audit of single reports."""
-    permanent: Plan
+    permanent: AuditPlan
     """Plan of an audit of permanent reports, of the same user types."""
     kept: np.ndarray
     """Probability alpha of repeating the permanent report in every part, of one table (1,)."""
@@ -89,7 +89,7 @@ class DevicePlan:
         return noticed_share(self.alike, self.devices // 2, level - self.devices * self.error)
 
 
-def plan_devices(mechanism: Mechanism, single: Plan, false_alarm: float) -> DevicePlan:
+def plan_devices(mechanism: Mechanism, single: AuditPlan, false_alarm: float) -> DevicePlan:
     """Return the plan of an audit of devices, which shares a false-alarm rate with the audit of single reports."""
     assert mechanism.memo is not None
     lasting = mechanism.memo.permanent_table.strategy

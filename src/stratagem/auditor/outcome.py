@@ -12,7 +12,7 @@ from stratagem.auditor.device import DevicePlan, Seen, device_checks
 from stratagem.auditor.event import EXCESS, Event, epsilon_bound, provable, samples_to_prove
 from stratagem.auditor.goodness import Power, power
 from stratagem.auditor.independent_check import Recheck, recheck
-from stratagem.auditor.plan import Chosen, Plan, PooledEvents
+from stratagem.auditor.plan import AuditPlan, Chosen, PooledEvents
 from stratagem.io.screen import brief
 from stratagem.mechanism.mechanism import Mechanism
 
@@ -98,7 +98,7 @@ class Audit:
 def outcome(
     mechanism: Mechanism,
     chosen: Chosen,
-    plan: Plan,
+    plan: AuditPlan,
     asked: Asked,
     firsts: Mapping[str, Asked],
     false_alarm: float,
@@ -138,7 +138,7 @@ def outcome(
 
 
 def _evidence(
-    pool: PooledEvents | None, plan: Plan, asked: Asked, level: float
+    pool: PooledEvents | None, plan: AuditPlan, asked: Asked, level: float
 ) -> tuple[tuple[Evidence, ...], Evidence | None]:
     """Return what single events prove, which share the level, and what all prove together.
 

@@ -92,7 +92,7 @@ Classes = tuple[tuple[tuple[tuple[str, OutputClasses], ...], ...], tuple[Favoure
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class AuditPlan:
     """The classes of outputs and the events that an audit counts for some user types."""
 
     user_types: tuple[int, ...]

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stratagem.auditor import survey_plan, table_plan, translation_plan
-from stratagem.auditor.plan import Chosen, Classes, Plan
+from stratagem.auditor.plan import AuditPlan, Chosen, Classes
 from stratagem.strategies import Randomiser, SurveyStrategy, TranslationStrategy
 
 
@@ -16,7 +16,7 @@ class Planner(NamedTuple):
 
     choose: Callable[..., Chosen]
     """Returns user types to test: all where there are no more than asked for, otherwise mostly random ones."""
-    plan: Callable[..., Plan]
+    plan: Callable[..., AuditPlan]
     """Returns the plan of an audit of some user types, events chosen for a number of reports of each."""
     by_part: Callable[..., list[Classes]] | None = None
     """Returns the classes of outputs of every part of a survey; None where there are no parts."""
@@ -33,12 +33,12 @@ def choose(strategy: Randomiser, types: int, samples: int, level: float, rng: np
     return planner(strategy).choose(strategy, types, samples, level, rng)
 
 
-def plan(strategy: Randomiser, user_types: Sequence[int], samples: int, level: float) -> Plan:
+def plan(strategy: Randomiser, user_types: Sequence[int], samples: int, level: float) -> AuditPlan:
     """Return the plan of an audit of these user types, events chosen for `samples` reports of each."""
     return planner(strategy).plan(strategy, user_types, samples, level)
 
 
-def by_part(strategy: Randomiser, planned: Plan) -> list[Classes]:
+def by_part(strategy: Randomiser, planned: AuditPlan) -> list[Classes]:
     """Return the classes of outputs of every part, or of all, for each user type of a plan, and what favours it."""
     parts = planner(strategy).by_part
     return parts(strategy, planned.user_types) if parts else [(planned.partitions, planned.favoured)]

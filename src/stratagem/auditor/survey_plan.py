@@ -12,10 +12,10 @@ from stratagem.auditor import table_plan, translation_plan
 from stratagem.auditor.event import Favoured
 from stratagem.auditor.output_classes import OutputClasses
 from stratagem.auditor.plan import (
+    AuditPlan,
     Chosen,
     Classes,
     Pair,
-    Plan,
     coordinates_of,
     filled,
     matched,
@@ -54,7 +54,7 @@ def choose(
     return filled([*named, 0, n - 1], others, count)
 
 
-def plan(strategy: SurveyStrategy, user_types: Sequence[int], samples: int, level: float) -> Plan:
+def plan(strategy: SurveyStrategy, user_types: Sequence[int], samples: int, level: float) -> AuditPlan:
     """Return the plan of an audit of these user types, events chosen for `samples` reports of each."""
     own = _cells(strategy, user_types)
     apart = [_distances(one, cells) for one, cells in zip(strategy.parts, own, strict=True)]
@@ -66,7 +66,7 @@ def plan(strategy: SurveyStrategy, user_types: Sequence[int], samples: int, leve
         )
         for u, v in matched(np.sum([one / (one.max() or 1.0) for one in apart], axis=0))
     ]
-    return Plan(tuple(user_types), *_classes(strategy, user_types), pooled(pairs, samples, level))
+    return AuditPlan(tuple(user_types), *_classes(strategy, user_types), pooled(pairs, samples, level))
 
 
 def by_part(strategy: SurveyStrategy, user_types: Sequence[int]) -> list[Classes]:

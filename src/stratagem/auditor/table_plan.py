@@ -8,7 +8,7 @@ import numpy as np
 
 from stratagem.auditor.event import EXCESS, TINY, Favoured, best_event
 from stratagem.auditor.output_classes import OutputClasses
-from stratagem.auditor.plan import Chosen, Classes, Pair, Plan, filled, matched, pooled
+from stratagem.auditor.plan import AuditPlan, Chosen, Classes, Pair, filled, matched, pooled
 from stratagem.strategies import Strategy
 
 CANDIDATES = 256
@@ -36,11 +36,11 @@ def choose(strategy: Strategy, types: int, samples: int, level: float, rng: np.r
     return filled([*candidates[list(furthest)].tolist(), 0, n - 1], some, count)
 
 
-def plan(strategy: Strategy, user_types: Sequence[int], samples: int, level: float) -> Plan:
+def plan(strategy: Strategy, user_types: Sequence[int], samples: int, level: float) -> AuditPlan:
     """Return the plan of an audit of these user types, events chosen for `samples` reports of each."""
     Q = _columns(strategy, user_types)
     pairs = [Pair(user_types[i], user_types[j], Q[:, i], Q[:, j]) for i, j in matched(_distances(Q))]
-    return Plan(tuple(user_types), *_classes(strategy, Q), pooled(pairs, samples, level))
+    return AuditPlan(tuple(user_types), *_classes(strategy, Q), pooled(pairs, samples, level))
 
 
 def classes(strategy: Strategy, user_types: Sequence[int]) -> Classes:

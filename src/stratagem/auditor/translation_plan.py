@@ -18,10 +18,10 @@ from stratagem.auditor.output_classes import (
     holding,
 )
 from stratagem.auditor.plan import (
+    AuditPlan,
     Chosen,
     Classes,
     Pair,
-    Plan,
     coordinates_of,
     filled,
     matched,
@@ -63,7 +63,7 @@ def choose(
     return Chosen(found.user_types, sum(one in firsts for one in found.user_types[4:]) + (found.drawn or 0))
 
 
-def plan(strategy: TranslationStrategy, user_types: Sequence[int], samples: int, level: float) -> Plan:
+def plan(strategy: TranslationStrategy, user_types: Sequence[int], samples: int, level: float) -> AuditPlan:
     """Return the plan of an audit of these user types, events chosen for `samples` reports of each."""
     strategy = strategy.on_cycles()
     users = [np.array(coordinates_of(one, strategy.sizes)) for one in user_types]
@@ -71,7 +71,7 @@ def plan(strategy: TranslationStrategy, user_types: Sequence[int], samples: int,
     pairs = [
         _pair(strategy, users[i], users[j]) for i, j in matched(_distances(strategy, np.array(users)))[:room]
     ]
-    return Plan(tuple(user_types), *classes(strategy, user_types), pooled(pairs, samples, level))
+    return AuditPlan(tuple(user_types), *classes(strategy, user_types), pooled(pairs, samples, level))
 
 
 def classes(strategy: TranslationStrategy, user_types: Sequence[int]) -> Classes:

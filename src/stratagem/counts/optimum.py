@@ -25,7 +25,7 @@ from stratagem.counts.exact import (
 )
 from stratagem.counts.loss import Aggregate, Loss, check_aggregate, distance_power, total_cost, weights_of
 from stratagem.counts.mechanism import MATRIX, CountMechanism, CountTable
-from stratagem.counts.program import SMALLEST, TIGHT, Engine, Program, Request, minimise, other
+from stratagem.counts.program import SMALLEST, TIGHT, CountRequest, Engine, Program, minimise, other
 from stratagem.counts.property import Property, names, property_set
 from stratagem.io.screen import show
 from stratagem.io.table import Table
@@ -52,7 +52,7 @@ class Optimum(NamedTuple):
     """Lower bound on the cost of every mechanism that satisfies the request."""
 
 
-def solve(request: Request, engine: Engine = "HIGHS") -> Optimum:
+def solve(request: CountRequest, engine: Engine = "HIGHS") -> Optimum:
     """Return the optimum, the one of least sum |i - j|^1.5 where there are several.
 
     Raises:
@@ -288,11 +288,11 @@ def design(
             return CountDesign(form, "L0", cost, cost, reason, asked, uniform=1.0)
     if n > MATRIX:
         raise ValueError(f"a linear program for {n} people would be huge; {MATRIX} are the most")
-    request = Request(n, a, Loss.of(loss, n), weights, aggregate, wanted, reach, column_factor)
+    request = CountRequest(n, a, Loss.of(loss, n), weights, aggregate, wanted, reach, column_factor)
     return programmed(request, asked, reason, solver)
 
 
-def programmed(request: Request, asked: frozenset[Property], reason: str, solver: Engine) -> CountDesign:
+def programmed(request: CountRequest, asked: frozenset[Property], reason: str, solver: Engine) -> CountDesign:
     """Return the design that the linear program gives, exact and checked."""
     optimum = solve(request, solver)
     whole = repaired(optimum.cells, request.families, Property.WH in request.properties)

@@ -66,7 +66,7 @@ ROUNDING = 2.0**-51
 
 
 @dataclass(frozen=True, eq=False)
-class Request:
+class CountRequest:
     """A request for a count mechanism: group size, alpha, loss, weights and properties."""
 
     n: int
@@ -122,7 +122,7 @@ class Program:
     others imply are left out; costs are measured in units of about their size.
     """
 
-    def __init__(self, request: Request, smallest: float, unit: float) -> None:
+    def __init__(self, request: CountRequest, smallest: float, unit: float) -> None:
         """Write the program down, sparsely."""
         import cvxpy as cp
 
@@ -196,7 +196,7 @@ class Program:
 
 
 def proved(
-    request: Request, prices: np.ndarray, multipliers: np.ndarray, sizes: np.ndarray, constant: float
+    request: CountRequest, prices: np.ndarray, multipliers: np.ndarray, sizes: np.ndarray, constant: float
 ) -> float:
     """Return a lower bound on every cost from any multipliers mu >= 0 of G P >= h, exact or not.
 
@@ -220,7 +220,7 @@ def proved(
     return max(0.0, float(least) + constant - rounding)
 
 
-def _variables(request: Request) -> np.ndarray:
+def _variables(request: CountRequest) -> np.ndarray:
     """Return the number of the variable of every cell (flat)."""
     n = request.n
     cell = np.arange((n + 1) ** 2)
@@ -231,7 +231,7 @@ def _variables(request: Request) -> np.ndarray:
     return np.unique(cell, return_inverse=True)[1]
 
 
-def _irredundant(request: Request) -> list[Inequalities]:
+def _irredundant(request: CountRequest) -> list[Inequalities]:
     """Return the inequalities without those that others imply and those between equal variables."""
     kept = set(request.properties) - {Property.F, Property.S}
     if Property.RM in kept:
@@ -241,7 +241,7 @@ def _irredundant(request: Request) -> list[Inequalities]:
     return request.ratios + request.shapes(kept)
 
 
-def _distinct(request: Request, variable: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _distinct(request: CountRequest, variable: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return greater, less and factor of the inequalities, one for each pair of different variables."""
     greater, less, factor = joined(_irredundant(request))
     above, below = variable[greater], variable[less]
