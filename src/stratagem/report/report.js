@@ -143,7 +143,7 @@
     $("chart").setAttribute("aria-label", `${what}, over ε from ${budgets[0]} to `
       + `${budgets[budgets.length - 1]}: this mechanism, ${lines.length - 2} published mechanisms and the proven minimum. `
       + "The numbers are in the tables below.");
-    $("chart").replaceChildren(make("p", { class: "axis" }, what), svg, legend(found));
+    $("chart").replaceChildren(make("p", { class: "axis" }, what), svg, legend(found.filter((_, k) => points[k].length > 0)));
   }
 
   /** A mark that is told apart by its shape too: a diamond for this mechanism, dots for the others. */
