@@ -140,7 +140,7 @@ def test_a_solution_has_its_certificate():
 def test_a_proof_that_a_solution_has_is_not_searched_for_again(monkeypatch, tmp_path):
     solution = st.optimise(st.prefix(16), 3.0, seconds=5.0)
     assert solution.bounds.name == "nonnegative"
-    monkeypatch.setattr("stratagem.mechanism.export.certificate_file.nonnegative", None)
+    monkeypatch.setattr("stratagem.bounds.nonnegative.nonnegative", None)
     path = solution.certificate.save(tmp_path / "proof.npz")
     assert load_certificate(path).value == pytest.approx(solution.lower_bound, rel=1e-9)
 
