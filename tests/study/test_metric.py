@@ -18,7 +18,6 @@ from stratagem.estimators import estimator
 from stratagem.mechanism.export.saved import load
 from stratagem.problem.constraint import told_apart
 from stratagem.solvers.metric import geometric, published_at, rays
-from stratagem.study import metric as study
 
 UNEVEN = [0.1, 0.7, 1.5, 0.3]
 
@@ -144,7 +143,7 @@ def test_the_control_a_bound_for_smaller_steps_is_above_the_optimum():
 
 
 def test_the_control_a_strategy_for_larger_steps_is_refused(monkeypatch):
-    monkeypatch.setattr(study, "geometric", lambda steps: geometric(1.01 * steps))
+    monkeypatch.setattr("stratagem.solvers.metric.geometric", lambda steps: geometric(1.01 * steps))
     with pytest.raises(ArithmeticError, match="does not keep to its constraint"):
         by_distance(st.total(4), 0.1)
 
@@ -340,7 +339,7 @@ def test_the_control_a_missing_ray_is_noticed():
 
 
 def test_the_control_a_strategy_for_larger_distances_is_refused(monkeypatch):
-    monkeypatch.setattr(study, "published_at", lambda d: published_at(1.01 * d))
+    monkeypatch.setattr("stratagem.solvers.metric.published_at", lambda d: published_at(1.01 * d))
     with pytest.raises(ArithmeticError, match="does not keep to its constraint"):
         by_distance(st.total(4), equal(4, 0.5))
 
