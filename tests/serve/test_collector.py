@@ -169,7 +169,7 @@ def test_many_idle_connections_harm_nobody(idle, tmp_path):
             one = socket.create_connection(("127.0.0.1", collector.port), timeout=10)
             one.setblocking(False)
             open_ones.append(one)
-        acknowledged, refused, delays = asyncio.run(post_for(collector.port, FOUND, 2.0, 8))
+        acknowledged, refused, delays = asyncio.run(post_for(collector.port, FOUND, 10.0, 8))
         memory = megabytes(collector.process.pid)
         for one in open_ones:
             one.close()
