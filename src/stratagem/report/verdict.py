@@ -134,8 +134,7 @@ def gain_sentence(solution: Solution, users: int | None) -> str:
     """Return what ours gains over the best published mechanism, and which of them there was no time for."""
     known = solution.baselines
     late = known.late_sentence.replace("; ask with more seconds", "")
-    gain = fewer_sentence(solution, known, users, named=True, cut=bool(late))
-    return " ".join(filter(None, (gain, late)))
+    return f"{fewer_sentence(solution, known, users, named=True, cut=bool(late))} {late}".rstrip()
 
 
 def nearness(solution: Solution) -> str:
