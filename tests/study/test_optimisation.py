@@ -46,7 +46,7 @@ def test_every_workload_at_every_budget_by_every_solver(name, n, epsilon):
             assert_certified(solution, epsilon, published)
         else:
             assert_between(solution, epsilon, published)
-    assert unable <= {"few queries", "junta", "orbit"}
+    assert unable <= {"few queries"}, "these queries are many, which every other solver takes"
 
 
 def _repeated(n: int) -> st.Workload:
