@@ -186,6 +186,8 @@ class Collection:
             self._ibis = opened(self.path, memory)
             try:
                 self._sql("SET enable_progress_bar = false")  # it would be written to standard output
+                if self._folder is not None:  # what is removed at once need not be tidied up before
+                    self._sql("PRAGMA disable_checkpoint_on_shutdown")
                 for spilled in Path(f"{self.path}.tmp").glob("duckdb_temp_*"):  # of a run that was killed
                     spilled.unlink(missing_ok=True)
                 with self._transaction():

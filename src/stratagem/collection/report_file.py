@@ -34,6 +34,8 @@ QUOTED_COMMAS = r'(^|,)"(?:[^"]|"")*,(?:[^"]|"")*"'
 """A value in quotes that holds commas, with what stands before it."""
 AHEAD = 2
 """Number of blocks of lines that are read while those before them are stored: each may take 0.2 GB."""
+TOGETHER = 1 << 18
+"""Least number of reports that are stored by one statement, but for the last ones."""
 Arrays = tuple[np.ndarray, np.ndarray]
 """Reports as the bytes of their ids (k, 16) and their outputs (k,)."""
 
@@ -138,11 +140,15 @@ def lines(content: Content, form: ReportFormat, rejected: Counter[str]) -> Itera
     with open_regular(content.path) as file, ThreadPoolExecutor(AHEAD) as pool:
         tasks = (pool.submit(read, block, form) for block in blocks(file))
         begun = deque(islice(tasks, AHEAD))
+        held: list[Arrays] = []
         while begun:
             ids, outputs, others = begun.popleft().result()
             begun.extend(islice(tasks, 1))
             rejected.update(others)
-            yield ids, outputs
+            held.append((ids, outputs))
+            if not begun or sum(len(outputs) for _, outputs in held) >= TOGETHER:
+                yield np.concatenate([ids for ids, _ in held]), np.concatenate([outputs for _, outputs in held])
+                held = []
 
 
 @contextmanager
