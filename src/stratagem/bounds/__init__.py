@@ -32,7 +32,7 @@ from stratagem.bounds.generation import Generation
 from stratagem.bounds.limited import CONSTRAINED
 from stratagem.bounds.proof import NONNEGATIVE, WHOLE, Proof
 from stratagem.math.computing import on_one_core
-from stratagem.math.deadline import deadline, granted, within
+from stratagem.math.deadline import deadline, fits, granted, within
 from stratagem.math.privacy import check, check_prior
 from stratagem.workloads import DomainLike
 from stratagem.workloads.centring import outweighed
@@ -212,6 +212,9 @@ MARGIN = 0.9
 """Share of the gap asked for at which the search for a nonnegative bound ends."""
 LATE = 0.5
 """Least number of seconds left at which another bound is begun."""
+PROOF, BEYOND = 130, 4.0
+"""n^3 multiplications of the first proof with a nonnegative matrix and its first step on n types, and the seconds that
+they may end later."""
 
 
 def tighten(
@@ -281,7 +284,7 @@ class _Tightening:
         if path is not None:
             if self.objective > self.bounds.best * (1 + MODEST) and (seconds := self.left()):
                 attempted(lambda: self._nonnegative(path, None, min(seconds, PATIENCE)))
-        elif n <= PAIRED and (seconds := self.left(close)):
+        elif n <= PAIRED and (seconds := self.left(close)) and fits(PROOF * n**3, BEYOND):
             attempted(lambda: self._nonnegative(None, patterns, seconds))
         if WHOLE < n <= RELAXED_LIMIT and "sdp" not in self.bounds and (seconds := self.left()):
             found = attempted(lambda: sdp(*asked, seconds, case.prior))

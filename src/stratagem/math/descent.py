@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -22,14 +23,23 @@ def descend(
 ) -> OptimizeResult:
     """Return what at most so many steps reach from a start (k,), on a function that returns its value and gradient.
 
+    Once no time is left it is the best point that was looked at, if any was.
     `limits` are the least and the largest value of each variable, None for no limit. `options` are those of SciPy:
     `maxcor`, steps that are remembered, `maxfun`, `ftol`, `gtol`.
     """
 
+    time, best = deadline() if time is None else time, OptimizeResult(x=start, fun=math.inf, nit=0)
+
     def fall(x: np.ndarray) -> tuple[float, np.ndarray]:
+        if math.isfinite(best.fun):  # a step may look at several points
+            time.ends_descent(x)
         value, slope = function(x)
+        if value < best.fun:
+            best.x, best.fun = x.copy(), float(value)
         return float(value), np.array(slope)
 
-    ended = (deadline() if time is None else time).ends_descent
-    options = {"maxiter": steps, **options}
-    return minimize(fall, start, jac=True, method="L-BFGS-B", bounds=limits, callback=ended, options=options)
+    asked = {"jac": True, "bounds": limits, "callback": time.ends_descent}
+    try:
+        return minimize(fall, start, method="L-BFGS-B", options={"maxiter": steps, **options}, **asked)
+    except StopIteration:
+        return best
