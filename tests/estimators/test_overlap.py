@@ -7,6 +7,7 @@ import stratagem as st
 from overlaps import KINDS, SIZES, overlapping, responses
 from stratagem.estimators import UnsupportedWorkloadError, estimator
 from stratagem.estimators.best_linear import BestLinear
+from stratagem.estimators.overlap import portions
 from stratagem.estimators.survey import Surveyed
 from stratagem.strategies import MatrixStrategy, SurveyPart, SurveyStrategy
 from surveys import CELLS, PREFIX, survey
@@ -72,6 +73,27 @@ def test_no_query_is_worse_than_by_its_best_part(kind):
     gains = two < 0.99 * one
     assert gains[: 4 * 3 + 3 * 2 + 3 - 1].all(), "all that is about the region, but how many people there are"
     assert not gains[-6:-3].any(), "the age shares nothing"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_parts_answer_adds_up_to_the_queries_and_to_their_cost(kind, rng):
+    """A query less its mean is the sum of its portions, and its excess that of D_k/s_k, each by one part alone."""
+    strategy = overlapping(kind)
+    own = estimator(strategy)
+    scores = own.overlaps[1]
+    F = rng.standard_normal((strategy.parts[1].strategy.domain_size, 3))
+    found, cells = scores.overlap.portions(scores.table, F), np.arange(strategy.domain_size)
+    places = [strategy.cells(one.attributes, cells) for one in strategy.parts]
+    both = zip(scores.overlap.numbers, found, strict=True)
+    assert np.allclose(sum(one[places[k]] for k, one in both), (F - F.mean(axis=0))[places[1]], atol=1e-9)
+    cost = 0.0
+    answered = portions(own.overlaps, own.asked(TABLES))
+    for k, asked in answered.items():
+        part = strategy.parts[k]
+        cost += estimator(part.strategy).objective(asked) / asked.scale / part.share
+    in_overlap = [one for one in own.asked(TABLES) if one.part in own.overlaps]
+    assert cost == pytest.approx(sum(own.tables[k].excess(one) for k, one, _ in in_overlap), rel=1e-8)
+    assert answered.keys() == own.overlaps.keys()
 
 
 def test_the_sums_over_what_tables_share_are_equal(rng):

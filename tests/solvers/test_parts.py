@@ -123,6 +123,32 @@ def test_what_is_taken_as_a_survey(name):
     assert isinstance(chosen, Parts) == (taken and workload.domain_size > EXHAUSTIVE)
 
 
+TOGETHER = {
+    "a chain": ("a=4,b=3,c=4,d=3", [("a", "b"), ("b", "c"), ("c", "d")], 20, 0.004),
+    "two tables": ("a=8,b=4,c=7", [("a", "b"), ("b", "c")], 20, 0.004),
+    "two larger tables": ("a=10,b=6,c=8", [("a", "b"), ("b", "c")], SECONDS, 0.001),
+    "three pairs": ("a=5,b=5,c=5", [("a", "b"), ("b", "c"), ("a", "c")], SECONDS, 0.002),
+}
+"""Sizes, tables, seconds and the gap reached; .5 to 2 % without what parts answer for each other."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.exhaustive] * (k > 0)) for k, name in enumerate(TOGETHER)]
+)
+def test_parts_that_share_attributes_are_best_for_the_whole(name):
+    sizes, tables, seconds, gap = TOGETHER[name]
+    asked = st.Survey(sizes)
+    for table in [*tables, *((one,) for one in asked.domain.names)]:
+        asked = asked.table(*table)
+    seen = []
+    solver = Auto().select(problem_of(asked.workload, 1.0)).solver
+    found = st.optimise(asked.workload, 1.0, seconds=seconds, on_step=lambda step: seen.append(step) and None)
+    assert isinstance(solver, Parts)
+    assert found.gap <= gap
+    assert found.strategy.epsilon <= 1
+    assert [step.best for step in seen] == sorted((step.best for step in seen), reverse=True)
+
+
 def test_a_search_without_time_answers_all_questions():
     found = st.optimise(ASKED["age, state, eight yes/no"][0], 1.0, seconds=0.5)
     assert len(found.strategy.parts) == 10

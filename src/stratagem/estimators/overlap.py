@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import final
@@ -19,13 +19,14 @@ from stratagem.math.privacy import uniform
 from stratagem.strategies import Strategy
 from stratagem.strategies.survey import SurveyPart
 from stratagem.strategies.translation import DENSE
-from stratagem.workloads import Workload
+from stratagem.workloads import Workload, explicit
 from stratagem.workloads.centring import root
 
 CELLS = 1 << 12
 """Most cells of tables that are estimated together; of more, every part is estimated alone."""
 UNSEEN = 1e-8
-"""Length from which on what is left of a direction on one table is a direction that no report depends on."""
+"""Length from which on what is left of a direction on one table is a direction that no report depends on, and relative
+length from which on a part answers something of a query."""
 
 
 @final
@@ -107,6 +108,11 @@ class Overlap:
             strategy.inverse_row_sums()[:, None] * strategy.forward(root @ inner)
             for strategy, root in zip(self.strategies, self._roots, strict=True)
         ]
+
+    def portions(self, table: int, F: np.ndarray) -> list[np.ndarray]:
+        """Return the mean score (n_k x r) of users of every cell through each part; these add up to F less its mean."""
+        both = zip(self.parts, self.strategies, self.scores(table, F), strict=True)
+        return [one.share * strategy.backward(scores) for one, strategy, scores in both]
 
     def moments(self, table: int, F: np.ndarray) -> list[np.ndarray]:
         """Return the mean square (n_k x r) of the scores from reports of every part, by the cells of its table."""
@@ -233,3 +239,28 @@ def overlapping(parts: Sequence[SurveyPart], sizes: tuple[int, ...]) -> dict[int
 def meet(one: SurveyPart, other: SurveyPart) -> bool:
     """Return whether two parts share attributes."""
     return not {*one.attributes}.isdisjoint(other.attributes)
+
+
+def portions(
+    overlaps: Mapping[int, Overlapping], asked: Iterable[tuple[int, Workload, np.ndarray]]
+) -> dict[int, Workload]:
+    """Return what each part that shares attributes answers of all queries, over its table, by its number.
+
+    Through part k a user adds h_k to the score of a query, in the mean, and over all parts the query less its mean,
+    whatever strategy answers h_k. The least excess of the whole is the sum of D_k/s_k, with D_k that of h_k by part k
+    alone: strategies and shares that lower this sum lower L (theory.md, section 15). `asked` are queries by their part,
+    as the estimator of the survey splits them.
+    """
+    found = dict[int, list[np.ndarray]]()
+    for part, queries, _ in asked:
+        if scores := overlaps.get(part):
+            own = scores.overlap.portions(scores.table, root(queries))
+            for number, portion in zip(scores.overlap.numbers, own, strict=True):
+                found.setdefault(number, []).append(portion)
+    return {number: _alike(np.hstack(every)) for number, every in found.items()}
+
+
+def _alike(F: np.ndarray) -> Workload:
+    """Return queries, at most one for every cell, whose errors weigh as those of the columns of F (n x r)."""
+    lengths = np.linalg.norm(F, axis=0)
+    return explicit(root(explicit(F[:, lengths > UNSEEN * lengths.max()].T)).T)

@@ -27,7 +27,6 @@ def descend(
     `limits` are the least and the largest value of each variable, None for no limit. `options` are those of SciPy:
     `maxcor`, steps that are remembered, `maxfun`, `ftol`, `gtol`.
     """
-
     time, best = deadline() if time is None else time, OptimizeResult(x=start, fun=math.inf, nit=0)
 
     def fall(x: np.ndarray) -> tuple[float, np.ndarray]:

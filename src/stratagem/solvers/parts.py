@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import combinations, islice
 from typing import Any, ClassVar
@@ -12,6 +13,8 @@ import numpy as np
 
 from stratagem.bounds.formulas import FAILURES
 from stratagem.estimators import UnsupportedWorkloadError, estimator
+from stratagem.estimators.overlap import portions
+from stratagem.estimators.survey import Surveyed
 from stratagem.math.deadline import deadline, within
 from stratagem.math.privacy import ratio
 from stratagem.problem import Average, Problem
@@ -31,14 +34,17 @@ QUESTIONS, PIECES = 40, 1 << 12
 CELLS = 1000
 """Most cells of a table on which questions are asked together."""
 APART = 1 + 2 * math.sqrt(2)
-"""The E up to which questions about different attributes are left apart: there two yes/no questions at random are
-optimal, and larger ones up to a larger E (theory.md, section 15)."""
+"""The E up to which tables are left apart of which neither holds all attributes of the other: there two yes/no
+questions at random are optimal, and larger ones up to a larger E (theory.md, section 15)."""
 GAIN = 1e-4
 """Relative gain of the variance from which on two parts are joined."""
 SETTLED = 5e-4
 """Gap to the bound at which the search for the strategy of a part ends."""
-FIRST, ALONE = 0.6, 0.95
-"""Share of the time for the parts one by one; the rest is for joining them, where any may be."""
+FIRST, JOINED, ALONE = 0.5, 0.75, 0.95
+"""Share of the time for the parts one by one, and the share until which they are joined, where any may be; the rest is
+for parts that share attributes."""
+ROUND = 1e-3
+"""Relative gain of the variance by a round over parts that share attributes from which on another is tried."""
 
 
 def asks_in_parts(workload: Workload) -> bool:
@@ -75,18 +81,24 @@ class Parting:
     questions: tuple[AskedTable, ...]
     scale: float
     apart: frozenset[tuple[tuple[int, ...], tuple[int, ...]]] = frozenset()
+    survey: SurveyStrategy | None = None
+    """The strategy of all parts together, once those that share attributes are improved."""
+    cost: float = math.inf
+    """The objective of `survey`."""
     stuck: bool = False
 
     @property
     def objective(self) -> float:
-        """L = n (v0 + (sum_i D_i^(1/2))^2), at the best shares."""
+        """L = n (v0 + (sum_i D_i^(1/2))^2), at the best shares, less where parts share attributes."""
         known = math.fsum(one.known for one in self.questions)
-        return self.scale * (known + math.fsum(one.root for one in self.questions) ** 2)
+        return min(self.cost, self.scale * (known + math.fsum(one.root for one in self.questions) ** 2))
 
 
 @dataclass(frozen=True)
 class Parts(Algorithm):
     """One part of the questions, drawn at random: each table by the best solver for it alone, joined greedily.
+
+    Those that still share attributes are then improved for what they answer together.
 
     With part i drawn with probability s_i, L/n = v0 + sum_i D_i/s_i, which is v0 + (sum_i D_i^(1/2))^2 at the best
     shares (theory.md, section 15). Two parts are asked together, on the table of all their attributes, if that lowers
@@ -137,17 +149,54 @@ class Parts(Algorithm):
         return solver.finish(problem, found.best)
 
     def advance(self, problem: Problem, state: Parting) -> Parting:
-        """Return the survey with the next two parts joined, or known to be better apart."""
+        """Return the survey with the next two parts joined, or known to be better apart; then with better parts."""
         for one, two in sorted(combinations(state.questions, 2), key=lambda pair: self._cells(problem, pair)):
             pair = one.attributes, two.attributes
             if pair in state.apart or self._cells(problem, (one, two)) > CELLS:
                 continue
-            joined = self._joined(problem, one, two)
+            if not (seconds := deadline().until(JOINED)):
+                break
+            with within(seconds):
+                joined = self._joined(problem, one, two)
             if joined is None or joined.root >= (one.root + two.root) * (1 - GAIN):
                 return replace(state, apart=state.apart | {pair})
             rest = tuple(other for other in state.questions if other not in (one, two))
             return replace(state, questions=(joined, *rest))
-        return replace(state, stuck=True)
+        return self._improved(problem, state)
+
+    def _improved(self, problem: Problem, state: Parting) -> Parting:
+        """Return the survey with strategies and shares for what the parts that share attributes answer for the whole.
+
+        Each such part k answers h_k of the queries at the cost D_k/s_k (see `portions`): a better strategy for h_k, and
+        shares in proportion to D_k^(1/2), lower the objective.
+        """
+        before = state.survey or self._survey(problem, state)
+        through = Surveyed(before)
+        asked, costs = through.asked(problem.workload), [one.excess for one in state.questions]
+        answered = portions(through.overlaps, asked)
+        if not answered or deadline().over:
+            return replace(state, stuck=True)
+        parts = list(before.parts)
+        for done, (k, queries) in enumerate(answered.items()):
+            with within(deadline().left / (len(answered) - done)):
+                strategy, costs[k] = self._better(problem, parts[k].strategy, queries)
+            parts[k] = replace(parts[k], strategy=strategy)
+        total = math.fsum(map(math.sqrt, costs))
+        shared = (replace(one, share=math.sqrt(D) / total) for one, D in zip(parts, costs, strict=True))
+        found = replace(before, parts=tuple(shared))
+        was, cost = through.objective(problem.workload), estimator(found).objective(problem.workload)
+        if cost >= was:
+            return replace(state, survey=before, cost=was, stuck=True)
+        return replace(state, survey=found, cost=cost, stuck=cost > (1 - ROUND) * was)
+
+    def _better(self, problem: Problem, known: Any, asked: Workload) -> tuple[Any, float]:
+        """Return the best strategy for queries of mean zero, the known one or another, and its excess."""
+        found = [known]
+        if asked.domain_size <= CELLS and not deadline().over:
+            with suppress(*BREAKDOWN):
+                found.append(self._alone(Average(workload=asked, epsilon=problem.epsilon)))
+        values = [estimator(one).objective(asked) / asked.scale for one in found]
+        return min(zip(found, values, strict=True), key=lambda pair: pair[1])
 
     def _cells(self, problem: Problem, pair: Sequence[AskedTable]) -> int:
         sizes = problem.workload.domain.sizes
@@ -155,10 +204,9 @@ class Parts(Algorithm):
 
     def _joined(self, problem: Problem, one: AskedTable, two: AskedTable) -> AskedTable | None:
         """Return both questions on their common table; None where a bound says that they are better apart."""
-        disjoint = not {*one.attributes} & {*two.attributes}
-        if disjoint and ratio(problem.epsilon) <= APART:
-            return None
         attributes = tuple(sorted({*one.attributes, *two.attributes}))
+        if attributes not in (one.attributes, two.attributes) and ratio(problem.epsilon) <= APART:
+            return None
         domain = problem.workload.domain
         try:
             tables = [on_table(each.queries, each.attributes, attributes, domain) for each in (one, two)]
@@ -208,9 +256,13 @@ class Parts(Algorithm):
         sizes = problem.workload.domain.sizes
         if len(state.questions) == 1 and len(state.questions[0].attributes) == len(sizes):
             return state.questions[0].strategy
+        return state.survey or self._survey(problem, state)
+
+    def _survey(self, problem: Problem, state: Parting) -> SurveyStrategy:
+        """Return the strategy of all parts with the best shares of parts that share no attributes."""
         total = math.fsum(one.root for one in state.questions)
         parts = tuple(SurveyPart(one.attributes, one.strategy, one.root / total) for one in state.questions)
-        return SurveyStrategy(sizes, parts)
+        return SurveyStrategy(problem.workload.domain.sizes, parts)
 
 
 def _searched(solver: Certified, problem: Problem) -> Strategy | None:
