@@ -14,7 +14,7 @@ REACHED = {
     "imports inside functions outside the command line": 41,
     "functions over 45 lines": 10,
     "functions with more than 12 parameters outside the command line": 0,
-    "lines": 63_394,
+    "lines": 63_465,
     "files": 333,
     "rooms": 21,
     "arrows between rooms": 110,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, Unpack, final
 
 import numpy as np
 
@@ -65,7 +66,92 @@ NOTHING = ("nan", "NaT", "<NA>")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Plan:
+class Planned(ABC):
+    """A mechanism for the questions of a survey, with what to expect of its answers in sentences."""
+
+    name: str = "survey"
+    """Name of the workload."""
+    solution: Solution
+    """The strategy for all questions together, with its accuracy and its bounds."""
+    users: int
+    """People who will take part."""
+    error: float | None = None
+    """The standard error asked for, as a share of the users; None where none was."""
+    complete: bool = True
+    """Whether epsilon is the smallest, up to 1 %, that reaches the error; False where time ran out before."""
+
+    @property
+    def epsilon(self) -> float:
+        """The privacy budget of one person, for the whole survey."""
+        return self.solution.epsilon
+
+    @property
+    @abstractmethod
+    def users_needed(self) -> int | None:
+        """The people needed for the error asked for; None without one."""
+
+    @property
+    def believed(self) -> float:
+        """The most that a fact of probability 1/2 before the report can have after it."""
+        return posterior(0.5, self.epsilon)
+
+    @abstractmethod
+    def answer(self) -> list[str | Table]:
+        """Return what errors to expect, and what other ways of asking cost; where they are too large, what helps first."""
+
+    @abstractmethod
+    def meaning(self) -> tuple[str, ...]:
+        """Return what the budget means for one person, in sentences."""
+
+    @abstractmethod
+    def values(self) -> tuple[str, ...]:
+        """Return which values people choose from, and which rows of the data are in none of the others."""
+
+    @abstractmethod
+    def notes(self) -> tuple[str, ...]:
+        """Return what is to be done about values, and what did not fit into the time, each in a sentence."""
+
+    def first(self) -> list[str]:
+        """Return whether the people are enough for the error asked for, and what is to be known of epsilon."""
+        said, needed = self.about_epsilon(), self.users_needed
+        if self.error is None or needed is None:
+            return said
+        asked = f"Answers that are typically off by {percent(self.error)} take {users_text(needed)} people"
+        enough = "are enough" if needed <= self.users else "are not enough"
+        return [f"{asked} at epsilon {self.epsilon:g}; {users_text(self.users)} {enough}.", *said]
+
+    def about_epsilon(self) -> list[str]:
+        """Return what is to be known before epsilon is used: that a smaller one may do, and that it protects little."""
+        late = "Time ran out before the smallest epsilon was found; ask with more seconds."
+        little = (
+            f"Do not promise privacy with an epsilon above {PROMISING:g}: a report nearly tells the answer."
+        )
+        return [late] * (not self.complete) + [little] * (self.epsilon > PROMISING)
+
+    def __str__(self) -> str:
+        """Return the whole plan in sentences."""
+        return text([*self.answer(), *map("\n".join, (self.meaning(), (*self.values(), *self.notes())))])
+
+    def mechanism(self) -> Mechanism:
+        """Return the mechanism in whole numbers, with its values; refused unless epsilon holds exactly.
+
+        Raises:
+            ValueError: if the strategy does not fit into whole numbers.
+        """
+        return self.solution.mechanism(name=self.name)
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
+        """Write the mechanism as a bundle, *.ldp.json, and return its path.
+
+        Raises:
+            ValueError: for another suffix, a file that exists, unless `overwrite`, or as `mechanism`.
+        """
+        return self.mechanism().save(path, overwrite=overwrite)
+
+
+@final
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Plan(Planned):
     """A mechanism for one column: the values to ask for, the strategy, and the errors to expect of its estimates."""
 
     __repr__ = brief
@@ -78,31 +164,16 @@ class Plan:
     """Rows of each value (n,), integers."""
     others: dict[str, int]
     """Rows in none of the values, by reason: they count as other, or as none where there is no such value."""
-    name: str
-    """Name of the workload."""
-    solution: Solution
-    """The strategy with its accuracy and its bounds."""
-    users: int
-    """People who will take part."""
-    error: float | None
-    """The standard error asked for, as a share of the users; None where none was."""
     unit: str | None
     placeholders: dict[str, int]
     """Rows of each text that looks like a placeholder for no answer, such as 999 among ages."""
     remarks: tuple[str, ...]
     """Sentences on how texts were read that could be meant otherwise."""
-    complete: bool
-    """Whether epsilon is the smallest, up to 1 %, that reaches the error; False where time ran out before."""
 
     @property
     def spellings(self) -> dict[str, str]:
         """Other spellings of labels, each with the label that it counts as."""
         return dict(self.proposal.values.spellings)
-
-    @property
-    def epsilon(self) -> float:
-        """The privacy budget of one person."""
-        return self.solution.epsilon
 
     @property
     def best_published(self) -> Contender:
@@ -138,11 +209,6 @@ class Plan:
         """The people needed for the error asked for, root mean square over the queries; None without one."""
         return None if self.error is None else self.solution.users_for(self.error).root_mean_square
 
-    @property
-    def believed(self) -> float:
-        """The most that a fact of probability 1/2 before the report can have after it."""
-        return posterior(0.5, self.epsilon)
-
     @cached_property
     def attack(self) -> Attack:
         """What the best attacks on one report reach."""
@@ -154,11 +220,6 @@ class Plan:
         return self.attack.guess
 
     def answer(self) -> list[str | Table]:
-        """Return the errors to expect, beside those of the best published mechanism and the proven minimum.
-
-        Where they are too large to be of use, what would be enough comes first; where an error was asked for, a
-        sentence on the people that it takes.
-        """
         one = self.solution
         said = summary(one.problem, one.bounds, one, one.baselines.named, users=self.users)
         if self.proposal.values.no_answer and self.x[-1]:
@@ -166,15 +227,9 @@ class Plan:
                 "Shares are those of all people; shares of those who answered are usually less exact."
             )
         useless = [] if self.usability.usable else [str(self.usability)]
-        first = reached(self.error, self.users_needed, self.users, self.epsilon)
-        return [*useless, "\n".join([*first, *self.about_epsilon()]), *said]
-
-    def about_epsilon(self) -> tuple[str, ...]:
-        """Return what is to be known before epsilon is used: that a smaller one may do, and that it protects little."""
-        return about_epsilon(self.epsilon, complete=self.complete)
+        return [*useless, "\n".join(self.first()), *said]
 
     def meaning(self) -> tuple[str, ...]:
-        """Return what the budget means for one person, in three sentences."""
         believed = (
             f"Epsilon {self.epsilon:g} means: whoever thinks an answer as likely as not before the report is "
             f"{surest(self.epsilon)} sure of it after the report."
@@ -182,50 +237,12 @@ class Plan:
         return believed, self.attack.guesses, ADDS_UP
 
     def values(self) -> tuple[str, ...]:
-        """Return which values people choose from, and which rows of the data are in none of the others."""
         return sentences(self.column, self.proposal, self.x, self.others)
 
     def notes(self) -> tuple[str, ...]:
-        """Return what is to be done about values, and what did not fit into the time, each in a sentence."""
         rows = dict(zip(self.proposal.values.texts, self.x.tolist(), strict=False))
         read = *cautions(self.column, self.proposal, self.placeholders), said(self.spellings), *self.remarks
         return tuple(filter(None, (*read, like_missing(rows), self.solution.baselines.late_sentence)))
-
-    def __str__(self) -> str:
-        """Return the whole plan in sentences."""
-        return text([*self.answer(), *map("\n".join, (self.meaning(), (*self.values(), *self.notes())))])
-
-    def mechanism(self) -> Mechanism:
-        """Return the mechanism in whole numbers, with its bins or labels; refused unless epsilon holds exactly.
-
-        Raises:
-            ValueError: if the strategy does not fit into whole numbers.
-        """
-        return self.solution.mechanism(name=self.name)
-
-    def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
-        """Write the mechanism as a bundle, *.ldp.json, and return its path.
-
-        Raises:
-            ValueError: for another suffix, a file that exists, unless `overwrite`, or as `mechanism`.
-        """
-        return self.mechanism().save(path, overwrite=overwrite)
-
-
-def reached(error: float | None, needed: int | None, users: int, epsilon: float) -> list[str]:
-    """Return whether so many users are enough for an error, in a sentence; nothing where none was asked for."""
-    if error is None or needed is None:
-        return []
-    asked = f"Answers that are typically off by {percent(error)} take {users_text(needed)} people"
-    enough = "are enough" if needed <= users else "are not enough"
-    return [f"{asked} at epsilon {epsilon:g}; {users_text(users)} {enough}."]
-
-
-def about_epsilon(epsilon: float, *, complete: bool) -> tuple[str, ...]:
-    """Return what is to be known before epsilon is used: that a smaller one may do, and that it protects little."""
-    late = "Time ran out before the smallest epsilon was found; ask with more seconds."
-    little = f"Do not promise privacy with an epsilon above {PROMISING:g}: a report nearly tells the answer."
-    return (late,) * (not complete) + (little,) * (epsilon > PROMISING)
 
 
 @dataclass(frozen=True, kw_only=True)

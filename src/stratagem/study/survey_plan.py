@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, Unpack, final
 
 from stratagem.domain.attribute import Attribute
 from stratagem.domain.domain import Domain
@@ -18,18 +18,17 @@ from stratagem.io.screen import brief
 from stratagem.io.table import Table
 from stratagem.math.deadline import granted, within
 from stratagem.math.number import users_text
-from stratagem.math.privacy import posterior, surest
-from stratagem.mechanism.mechanism import Mechanism
+from stratagem.math.privacy import surest
 from stratagem.mechanism.usable import Usability, usability
 from stratagem.solvers import Auto, Callback
 from stratagem.study.attacks import percent
 from stratagem.study.least_budget import least_budget
 from stratagem.study.optimisation import optimise
-from stratagem.study.plan import CLOSE, Aim, Plan, about_epsilon, plan_question, reached
+from stratagem.study.plan import CLOSE, Aim, Plan, Planned, plan_question
 from stratagem.study.question import Column, Known, Question, Sample, Source, read_columns, sample_of
 from stratagem.study.ranking import Contender, Ranking, rank_questions
 from stratagem.study.solution import Solution
-from stratagem.study.summary import minimum_sentence, text
+from stratagem.study.summary import minimum_sentence
 from stratagem.workloads import weighted
 from stratagem.workloads.given import read_survey
 from stratagem.workloads.question import asked_together
@@ -44,8 +43,9 @@ WAYS = {
 """Other ways of asking, by the name under which they are ranked, in words."""
 
 
+@final
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SurveyPlan:
+class SurveyPlan(Planned):
     """A mechanism for several questions: what they ask, the strategy, and the errors to expect of every answer."""
 
     __repr__ = brief
@@ -53,23 +53,10 @@ class SurveyPlan:
     title: str
     columns: tuple[Column, ...]
     questions: tuple[Question, ...]
-    solution: Solution
-    """The strategy for all questions together, with its accuracy and its bounds."""
     ranked: Ranking
     """Other ways of asking the same questions, and mechanisms for all attributes together."""
-    users: int
-    """People who will take part."""
-    error: float | None = None
-    """The standard error asked for, as a share of the users; None where none was."""
-    complete: bool = True
-    """Whether epsilon is the smallest, up to 1 %, that reaches the error; False where time ran out before."""
     left_out: tuple[str, ...] = ()
     """Sentences on columns of the data that ask nothing."""
-
-    @property
-    def epsilon(self) -> float:
-        """The privacy budget of one person for the whole survey."""
-        return self.solution.epsilon
 
     @property
     def domain(self) -> Domain:
@@ -84,13 +71,7 @@ class SurveyPlan:
 
     @property
     def users_needed(self) -> int | None:
-        """The people needed for the error asked for, in the answers of every question; None without one."""
         return None if self.error is None else _needed(self.solution, self.questions, self.error)
-
-    @property
-    def believed(self) -> float:
-        """The most that a fact of probability 1/2 before the report can have after it."""
-        return posterior(0.5, self.epsilon)
 
     @property
     def others(self) -> dict[str, Contender]:
@@ -119,7 +100,6 @@ class SurveyPlan:
         return Table(head, rows)
 
     def answer(self) -> list[str | Table]:
-        """Return what to expect of every question, and what other ways would cost."""
         people, many = users_text(self.users), len(self.questions)
         said = f"{people} people, {many} questions, epsilon {self.epsilon:g} for the whole survey."
         about = "Errors are standard errors, as shares of all people, or of a mean in its unit."
@@ -128,22 +108,13 @@ class SurveyPlan:
             for one, verdict in zip(self.questions, self.verdicts, strict=True)
             if not verdict.usable
         ]
-        first = [
-            said,
-            *reached(self.error, self.users_needed, self.users, self.epsilon),
-            *self.about_epsilon(),
-        ]
         proven = minimum_sentence(self.solution, self.solution.bounds)
         return [
-            "\n".join(first),
+            "\n".join([said, *self.first()]),
             self.table(),
             "\n".join([about, *useless]),
             "\n".join([*self._cost(), proven]),
         ]
-
-    def about_epsilon(self) -> tuple[str, ...]:
-        """Return what is to be known before epsilon is used: that a smaller one may do, and that it protects little."""
-        return about_epsilon(self.epsilon, complete=self.complete)
 
     def _cost(self) -> Iterator[str]:
         """Yield how many fewer people are enough than by other ways of asking, a sentence each."""
@@ -154,7 +125,6 @@ class SurveyPlan:
                 yield f"That takes {fewer} fewer people than {WAYS[name]}."
 
     def meaning(self) -> tuple[str, ...]:
-        """Return what the budget means for one person, in two sentences."""
         believed = (
             f"Epsilon {self.epsilon:g} means: whoever thinks a person's answers as likely as not before the report is "
             f"{surest(self.epsilon)} sure of them after it, all questions together."
@@ -162,39 +132,17 @@ class SurveyPlan:
         return believed, "A device answers one part of the questions, drawn at random; its report says which."
 
     def values(self) -> tuple[str, ...]:
-        """Return which values people choose from, and which rows of the data are in none of the others."""
         found = [sentence for one in self.columns for sentence in one.values()]
         return (*(one for one in found if one != REFUSED), *[REFUSED] * (REFUSED in found))
 
     def notes(self) -> tuple[str, ...]:
-        """Return what is to be done about values, and what did not fit into the time, each in a sentence."""
         found = [note for one in self.columns for note in one.notes()]
         return tuple(filter(None, (*dict.fromkeys(found), *self.left_out, self.ranked.late_sentence)))
-
-    def __str__(self) -> str:
-        """Return the whole plan in sentences."""
-        return text([*self.answer(), *map("\n".join, (self.meaning(), (*self.values(), *self.notes())))])
 
     def survey_file(self) -> str:
         """Return the survey as a file of queries, TOML, which `plan` and `optimise` read."""
         queries = tuple(one.entry for one in self.questions)
         return SurveyFile(self.title, self.domain, queries, self.epsilon).text()
-
-    def mechanism(self) -> Mechanism:
-        """Return the mechanism in whole numbers; refused unless epsilon holds exactly.
-
-        Raises:
-            ValueError: if the strategy does not fit into whole numbers.
-        """
-        return self.solution.mechanism(name="survey")
-
-    def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
-        """Write the mechanism as a bundle, *.ldp.json, and return its path.
-
-        Raises:
-            ValueError: for another suffix, a file that exists, unless `overwrite`, or as `mechanism`.
-        """
-        return self.mechanism().save(path, overwrite=overwrite)
 
 
 def plan(
