@@ -97,7 +97,7 @@ class Planned(ABC):
 
     @abstractmethod
     def answer(self) -> list[str | Table]:
-        """Return what errors to expect, and what other ways of asking cost; where they are too large, what helps first."""
+        """Return what errors to expect and what other ways cost; where they are too large, what helps comes first."""
 
     @abstractmethod
     def meaning(self) -> tuple[str, ...]:
