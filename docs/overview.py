@@ -9,7 +9,7 @@ from importlib.resources import as_file, files
 import matplotlib.pyplot as plt
 
 import stratagem as st
-from stratagem.problem import relative_gap
+from stratagem.solvers.problem import relative_gap
 
 EPSILONS = (0.25, 0.5, 1.0, 2.0, 3.0, 4.0)
 WORKLOADS = {

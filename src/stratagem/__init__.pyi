@@ -28,13 +28,13 @@ from .io.version import __version__ as __version__
 from .math.counts import counted as counted
 from .mechanism.mechanism import Mechanism as Mechanism
 from .mechanism.mechanism import load_mechanism as load_mechanism
-from .problem import GuessCap as GuessCap
-from .problem import Permanent as Permanent
-from .problem import Shuffled as Shuffled
-from .problem import Steps as Steps
 from .solvers import Auto as Auto
 from .solvers import Certified as Certified
 from .solvers import ProjectedGradient as ProjectedGradient
+from .solvers.problem import GuessCap as GuessCap
+from .solvers.problem import Permanent as Permanent
+from .solvers.problem import Shuffled as Shuffled
+from .solvers.problem import Steps as Steps
 from .study.bound_table import bound_sweep as bound_sweep
 from .study.comparison import Comparison as Comparison
 from .study.comparison import compare as compare

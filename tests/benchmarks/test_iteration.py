@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import pytest
 
 import stratagem as st
-from stratagem.problem import Average
+from stratagem.solvers.problem import Average
 
 
 def _seconds(function, *arguments):
@@ -58,7 +58,7 @@ def test_one_iteration_costs_at_most_twice_its_products(n, benchmark):
 LARGE = """
 import resource, stratagem as st
 from stratagem.solvers import search
-from stratagem.problem import Average
+from stratagem.solvers.problem import Average
 problem = Average(workload=st.prefix(4096), epsilon=1.0)
 solver = st.ProjectedGradient(outputs=2 * 4096, precision="float32", max_steps=20)
 found = search(solver, problem)

@@ -14,7 +14,7 @@ from optimum import optimum
 from stratagem.bounds import exact, sdp
 from stratagem.bounds.nonnegative import nonnegative
 from stratagem.estimators import estimator
-from stratagem.problem import KINDS, problem_of
+from stratagem.solvers.problem import KINDS, problem_of
 
 COUNT = int(float(os.environ.get("STRATAGEM_SMALL_PROBLEMS", "60")))
 """Random problems; 5,000 take about 20 minutes of one core."""

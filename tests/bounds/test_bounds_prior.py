@@ -16,7 +16,7 @@ from stratagem.bounds.proof import all_patterns
 from stratagem.estimators import estimator
 from stratagem.math.linalg import factor
 from stratagem.math.privacy import check_prior
-from stratagem.problem import WorstCase, WorstQuery
+from stratagem.solvers.problem import WorstCase, WorstQuery
 from tables import random_ldp_matrix
 
 CASES = 40

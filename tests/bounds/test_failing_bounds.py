@@ -107,6 +107,6 @@ def test_one_query_seen_through_patterns_that_cannot_tell_types_apart(epsilon):
 def test_a_least_favourable_mixture_that_fails_leaves_the_even_one(monkeypatch, objective):
     W = st.explicit(np.tril(np.ones((6, 6))))
     for name in ("minimax.least_favourable_prior", "minimax.least_favourable_queries"):
-        monkeypatch.setattr(f"stratagem.problem.{name}", failing(FAILURES["no convergence"]))
+        monkeypatch.setattr(f"stratagem.solvers.problem.{name}", failing(FAILURES["no convergence"]))
     solution = st.optimise(W, 1.0, st.Auto(max_seconds=1.0), objective=objective)
     assert 0 < solution.lower_bound <= solution.objective * (1 + 1e-9)

@@ -167,7 +167,7 @@ def test_ctrl_c_before_there_is_anything_exits_quietly(capsys, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("stratagem.problem.problem.lower_bounds", interrupted)
+    monkeypatch.setattr("stratagem.solvers.problem.problem.lower_bounds", interrupted)
     status, out, err = run(capsys, "bound", *SMALL)
     assert (status, out) == (130, "")
     assert err.count("\n") == 1

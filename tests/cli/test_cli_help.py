@@ -56,7 +56,7 @@ def test_every_option_of_a_group_belongs_to_a_command():
 @pytest.mark.exhaustive
 def test_the_examples_run_in_their_order(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("stratagem.serve.server.Server.run", ended_at_once)
+    monkeypatch.setattr("stratagem.cli.serve.server.Server.run", ended_at_once)
     rows = [f"{18 + k % 60},{'North' if k % 3 else 'South'}" for k in range(400)]
     Path("people.csv").write_text("\n".join(["age,region", *rows]))
     assert run(capsys, *shlex.split("optimise prefix --domain 8 --epsilon 1 -o matrix.csv"))[0] == 0

@@ -18,8 +18,8 @@ from stratagem.estimators import ask, users_needed
 from stratagem.io.table import Table
 from stratagem.math.deadline import within
 from stratagem.math.number import above_minimum
-from stratagem.problem import problem_of
 from stratagem.published import BASELINES
+from stratagem.solvers.problem import problem_of
 from stratagem.study.ranking import rank_baselines
 
 SMALL = ("prefix", "--domain", "6", "--epsilon", "1")

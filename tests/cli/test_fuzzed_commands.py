@@ -57,7 +57,7 @@ def watched():
 def test_any_command_line_ends_in_a_result_or_one_sentence(
     capsys, monkeypatch, whole, tmp_path, watched, command
 ):
-    monkeypatch.setattr("stratagem.serve.server.Server.run", ended_at_once)
+    monkeypatch.setattr("stratagem.cli.serve.server.Server.run", ended_at_once)
     for words in command_lines(SEED, command, -(-COUNT // len(COMMANDS))):
         monkeypatch.chdir(copied(whole, tmp_path / "here"))
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"1\nja\n\n")))

@@ -47,7 +47,7 @@ LONG = {
 
 def largest_body(kind):
     """Return how many bytes a body of this type may have."""
-    from stratagem.serve.intake import LARGEST
+    from stratagem.cli.serve.intake import LARGEST
 
     return LARGEST[kind]
 

@@ -11,13 +11,13 @@ REACHED = {
     "isinstance": 233,
     "parameters called prior": 62,
     "names of public classes used twice": 4,
-    "imports inside functions outside the command line": 41,
+    "imports inside functions outside the command line": 40,
     "functions over 45 lines": 10,
     "functions with more than 12 parameters outside the command line": 0,
-    "lines": 63_465,
+    "lines": 63_447,
     "files": 333,
-    "rooms": 21,
-    "arrows between rooms": 110,
+    "rooms": 19,
+    "arrows between rooms": 94,
 }
 """What each number is today: whoever makes one smaller lowers it here. Circles are for `test_imports`."""
 

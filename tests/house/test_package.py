@@ -41,7 +41,7 @@ SHIPPED = {
     "mechanism/web/form.js",
     "mechanism/web/record.js",
     "mechanism/web/words.js",
-    "serve/results.html",
+    "cli/serve/results.html",
 }
 """What a package may lose without any import failing."""
 MARK = "pytest.mark." + "smoke"

@@ -9,7 +9,7 @@ import pytest
 
 import stratagem as st
 from stratagem.math.deadline import deadline, within
-from stratagem.problem import problem_of
+from stratagem.solvers.problem import problem_of
 from stratagem.study.optimisation import choose
 
 ON_TOP = (1.2, 3.0)

@@ -11,7 +11,7 @@ import pytest
 import stratagem as st
 from commands import run, run_json
 from stratagem.mechanism.export.certificate_file import Certificate, certified, load_certificate
-from stratagem.problem import problem_of
+from stratagem.solvers.problem import problem_of
 from stratagem.study.bound_table import bound_sweep
 
 NOTEBOOK = Path(__file__).parents[2] / "notebooks" / "20-how-far-from-optimal.ipynb"

@@ -12,9 +12,9 @@ from stratagem.estimators import estimator
 from stratagem.math.linalg import centre
 from stratagem.math.privacy import check_prior
 from stratagem.mechanism.export.saved import load
-from stratagem.problem import Average, WorstCase, WorstQuery, problem_of
-from stratagem.problem.minimax import _value, least_favourable_prior
 from stratagem.solvers import Certified, search
+from stratagem.solvers.problem import Average, WorstCase, WorstQuery, problem_of
+from stratagem.solvers.problem.minimax import _value, least_favourable_prior
 from tables import WORKLOADS, assert_private, random_ldp_matrix
 
 QUICK = Certified(outputs=400, max_steps=3, restarts=0)

@@ -8,8 +8,8 @@ import pytest
 import stratagem as st
 from commands import assert_refused, run_json
 from protocols import deviation
-from stratagem.problem import problem_of
 from stratagem.published import MEANS
+from stratagem.solvers.problem import problem_of
 from stratagem.strategies import Hybrid, NumberReport, Piecewise, TwoEnds
 from stratagem.study.ranking import rank_baselines
 

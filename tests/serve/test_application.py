@@ -19,13 +19,13 @@ need_package("starlette")
 need_package("httpx")
 import httpx  # noqa: E402
 
+from stratagem.cli.serve import intake  # noqa: E402
+from stratagem.cli.serve import results as results_module  # noqa: E402
+from stratagem.cli.serve.application import application  # noqa: E402
+from stratagem.cli.serve.intake import WAITING, Allowance, Intake  # noqa: E402
+from stratagem.cli.serve.results import Results  # noqa: E402
 from stratagem.collection.collection import Collection  # noqa: E402
 from stratagem.mechanism.webpage import page_files  # noqa: E402
-from stratagem.serve import intake  # noqa: E402
-from stratagem.serve import results as results_module  # noqa: E402
-from stratagem.serve.application import application  # noqa: E402
-from stratagem.serve.intake import WAITING, Allowance, Intake  # noqa: E402
-from stratagem.serve.results import Results  # noqa: E402
 
 TOKEN = "a-token-of-this-test"
 FOUND = mechanism("labels")

@@ -23,7 +23,7 @@ need_package("uvicorn")
 need_package("httpx")
 import httpx  # noqa: E402
 
-from stratagem.serve import server as server_module  # noqa: E402
+from stratagem.cli.serve import server as server_module  # noqa: E402
 
 FOUND = mechanism("two-level")
 

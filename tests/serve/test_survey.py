@@ -15,10 +15,10 @@ from mechanisms import mechanism, shifted
 from node import run
 from posting import Collector, report
 from reading import low_contrast
+from stratagem.cli.serve import results as results_module
 from stratagem.estimation.question import QuestionAnswers
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.report.results import write_results
-from stratagem.serve import results as results_module
 
 FOUND = mechanism("german-survey")
 PERSON = {"Alter": 30, "Größe": "mittel", "Ort": 3, "Tür & Tor": "auf"}

@@ -6,7 +6,7 @@ import time
 import pytest
 
 import stratagem as st
-from stratagem.problem import Average
+from stratagem.solvers.problem import Average
 from tables import WORKLOADS, assert_certified, assert_private
 
 

@@ -14,9 +14,9 @@ from stratagem.bounds.duals import GROUPS, SEVERAL, grouped, linear_dual
 from stratagem.bounds.exact import exact
 from stratagem.math.answer_pricing import ceiling, climbed, peaks
 from stratagem.math.linalg import low_rank_factor, rank_one_factor
-from stratagem.problem import Average
 from stratagem.solvers import search
 from stratagem.solvers.few_queries import served_strategy
+from stratagem.solvers.problem import Average
 
 LEAST = {(16, 1.0): 0.9780, (16, 4.0): 0.02711, (32, 1.0): 0.9753}
 """Variance per user of values evenly spaced in [0, 1]; a search among patterns got 1.0762, 0.0315 and 1.0483."""

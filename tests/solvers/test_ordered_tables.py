@@ -11,8 +11,8 @@ from stratagem.bounds.formulas import block_norms, norms
 from stratagem.estimators import estimator
 from stratagem.math.counts import counted
 from stratagem.math.privacy import uniform
-from stratagem.problem import Average
 from stratagem.solvers.junta.published_junta import sampled_tables
+from stratagem.solvers.problem import Average
 from stratagem.strategies import JuntaStrategy, Pattern
 from stratagem.workloads.centring import centred
 from stratagem.workloads.harmonics import harmonics

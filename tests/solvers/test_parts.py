@@ -7,11 +7,11 @@ import pytest
 
 import stratagem as st
 from stratagem.estimators import evaluate
-from stratagem.problem import problem_of
 from stratagem.published import BASELINES
 from stratagem.solvers import Auto, Parts
 from stratagem.solvers.certified.patterns import EXHAUSTIVE
 from stratagem.solvers.parts import asks_in_parts
+from stratagem.solvers.problem import problem_of
 from stratagem.strategies import SurveyStrategy
 from stratagem.study.ranking import rank_baselines
 from stratagem.workloads.table import by_attributes, means

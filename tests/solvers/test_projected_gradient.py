@@ -7,9 +7,9 @@ import pytest
 
 import stratagem as st
 from stratagem.estimators import estimator
-from stratagem.problem import Average
 from stratagem.solvers import search
 from stratagem.solvers.gradient.loss import merged
+from stratagem.solvers.problem import Average
 from tables import FINITE, WORKLOADS, assert_private, finite, golden
 
 PUBLISHED = st.ProjectedGradient()

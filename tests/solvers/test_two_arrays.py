@@ -6,8 +6,8 @@ import pytest
 import stratagem as st
 from stratagem.math.computing import cho_solve, cholesky, conjugate_gradients
 from stratagem.math.privacy import uniform
-from stratagem.problem import problem_of
 from stratagem.solvers.certified.design import Arithmetic
+from stratagem.solvers.problem import problem_of
 
 
 def arithmetic(workload, precision, plain):

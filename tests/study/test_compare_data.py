@@ -8,7 +8,7 @@ import pytest
 
 import stratagem as st
 from commands import assert_refused, run, run_json
-from stratagem.problem import problem_of
+from stratagem.solvers.problem import problem_of
 from stratagem.study.ranking import rank_baselines, ten_digits
 from stratagem.study.row import DETAILED
 

@@ -7,10 +7,10 @@ import pytest
 
 import stratagem as st
 from stratagem.io.screen import ROWS
-from stratagem.problem import problem_of
 from stratagem.published import BASELINES, Baseline
 from stratagem.report.content import rated
 from stratagem.report.verdict import gain_sentence
+from stratagem.solvers.problem import problem_of
 from stratagem.study.ranking import Ranking, rank_baselines, ten_digits
 from tables import setting
 from tools import take_away

@@ -12,8 +12,8 @@ import stratagem.study.comparison as comparison
 import stratagem.study.optimisation as optimisation
 import stratagem.study.ranking as ranking
 from stratagem.math.deadline import Deadline
-from stratagem.problem import Average
 from stratagem.solvers import Certified
+from stratagem.solvers.problem import Average
 
 W = st.prefix(24)
 

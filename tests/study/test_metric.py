@@ -16,8 +16,8 @@ from stratagem.bounds.exact import exact
 from stratagem.bounds.metric import first_multipliers, listed_bound, metric_bound, sides
 from stratagem.estimators import estimator
 from stratagem.mechanism.export.saved import load
-from stratagem.problem.constraint import told_apart
 from stratagem.solvers.metric import geometric, published_at, rays
+from stratagem.solvers.problem.constraint import told_apart
 
 UNEVEN = [0.1, 0.7, 1.5, 0.3]
 

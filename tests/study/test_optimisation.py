@@ -97,7 +97,7 @@ def test_the_default_solver_is_close_to_the_bound():
 
 def test_a_result_that_contradicts_a_bound_is_an_error(monkeypatch):
     """Negative control of the certificate: raise the bound above the truth and the result is refused."""
-    from stratagem.problem import problem
+    from stratagem.solvers.problem import problem
 
     honest = problem.lower_bounds
 

@@ -5,8 +5,8 @@ import pytest
 
 import stratagem as st
 from stratagem.estimators import estimator
-from stratagem.problem import problem_of
 from stratagem.published.baseline import Baseline
+from stratagem.solvers.problem import problem_of
 from stratagem.strategies.two_level import two_levels
 from stratagem.study.ranking import rank_baselines
 

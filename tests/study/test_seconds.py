@@ -12,8 +12,8 @@ import stratagem as st
 from commands import plain, run
 from stratagem import cli
 from stratagem.math.deadline import granted, within
-from stratagem.problem import problem_of
 from stratagem.published import BASELINES
+from stratagem.solvers.problem import problem_of
 from stratagem.study.ranking import Ranking, rank_baselines
 
 ON_TOP = (1.2, 3.0)

@@ -12,7 +12,7 @@ from stratagem.bounds import RULES
 from stratagem.estimators import users_needed
 from stratagem.io.screen import WIDTH
 from stratagem.math.number import above_minimum
-from stratagem.problem import problem_of
+from stratagem.solvers.problem import problem_of
 from stratagem.study.comparison import Comparison
 from stratagem.study.comparison_sweep import Sweep
 from stratagem.study.ranking import Ranking

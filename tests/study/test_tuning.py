@@ -4,8 +4,8 @@ import pytest
 
 import stratagem as st
 from commands import assert_refused, run, run_json
-from stratagem.problem import problem_of
 from stratagem.published import BASELINES
+from stratagem.solvers.problem import problem_of
 from stratagem.study.ranking import rank_baselines
 from stratagem.workloads.bibliography import cited
 from tables import assert_private

@@ -15,8 +15,8 @@ from stratagem.cli.option import BUNDLE, QUESTIONS, in_words
 from stratagem.cli.output import facts_lines, flush, write, write_lines
 
 if TYPE_CHECKING:
+    from stratagem.cli.serve.server import Server
     from stratagem.domain import Domain
-    from stratagem.serve.server import Server
 
 ORIGIN = re.compile(r"\*|https?://[^/\s?#@]+", re.ASCII)
 HERE = ("127.0.0.1", "::1", "localhost")
@@ -92,9 +92,9 @@ def collect(
     file, whatever happens next. Nothing is stored of who sent it or when. Ctrl-C ends the server.
     """
     listen.check()
+    from stratagem.cli.serve.server import Server, listening
     from stratagem.mechanism.mechanism import SUFFIX, load_mechanism
     from stratagem.report.wording import counted
-    from stratagem.serve.server import Server, listening
 
     mechanism, question = in_words(load_mechanism(file), questions, question)
     state = state or file.with_name(f"{file.name.removesuffix(SUFFIX)}.reports.duckdb")

@@ -47,7 +47,7 @@ from stratagem.cli.request import (
 
 if TYPE_CHECKING:
     from stratagem.io.table import Table
-    from stratagem.problem import Constraint
+    from stratagem.solvers.problem import Constraint
     from stratagem.study.solution import Solution
 
 
@@ -107,7 +107,7 @@ def optimise(
 
 
 def _searched(request: Request, limits: list[Constraint]) -> Solution:
-    from stratagem.problem import problem_of
+    from stratagem.solvers.problem import problem_of
     from stratagem.study.optimisation import solved
 
     with progress("optimising") as on_step:

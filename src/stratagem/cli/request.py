@@ -27,8 +27,8 @@ from stratagem.io.numeral import parse_number
 if TYPE_CHECKING:
     from stratagem.domain.columns import Data
     from stratagem.domain.policy import Policy
-    from stratagem.problem import Constraint, Problem
     from stratagem.solvers import Solver
+    from stratagem.solvers.problem import Constraint, Problem
     from stratagem.workloads import Workload
 
 
@@ -91,7 +91,7 @@ class Request:
     ) -> Request:
         """Return the request, refusing what is wrong with it before any work."""
         from stratagem.math.privacy import check
-        from stratagem.problem import problem_of
+        from stratagem.solvers.problem import problem_of
 
         if epsilon is not None:
             check(epsilon)
@@ -263,7 +263,7 @@ class ConstraintOptions:
 
     def read(self) -> list[Constraint]:
         """Return the constraints that the options ask for."""
-        from stratagem.problem import GuessCap, Permanent, Shuffled, Steps
+        from stratagem.solvers.problem import GuessCap, Permanent, Shuffled, Steps
 
         for name, given, owner, other in (
             ("--delta", self.central_delta, "--shuffled-by", self.shuffled_by),

@@ -21,7 +21,7 @@ from stratagem.workloads.given import WorkloadLike, workload_of
 
 if TYPE_CHECKING:
     from stratagem.bounds import Bounds
-    from stratagem.problem import Problem
+    from stratagem.solvers.problem import Problem
 
 PASSES = 200
 """Largest number of bisection steps, more than double precision can distinguish."""
@@ -115,7 +115,7 @@ class MatrixImport:
 
     @cached_property
     def _problem(self) -> Problem:
-        from stratagem.problem import problem_of  # with the bounds, which no mechanism needs to run
+        from stratagem.solvers.problem import problem_of  # with the bounds, which no mechanism needs to run
 
         mechanism = self.mechanism
         return problem_of(mechanism.workload, float(mechanism.epsilon), prior=mechanism.prior)

@@ -15,7 +15,7 @@ from stratagem.estimation.impossibility import extremes
 from stratagem.estimators import comparable, users_needed
 from stratagem.math.deadline import within
 from stratagem.math.number import spread, users_text
-from stratagem.problem import problem_of
+from stratagem.solvers.problem import problem_of
 from stratagem.workloads import Domain, Workload
 from stratagem.workloads.combined import Stack, Weighted
 from stratagem.workloads.explicit import counts_users

@@ -14,8 +14,8 @@ from stratagem.math.number import integer
 from stratagem.math.privacy import MAXIMUM, MINIMUM, check
 from stratagem.mechanism.export.saved import StoredStrategy
 from stratagem.mechanism.mechanism import Mechanism
-from stratagem.problem import Average, WarmStart, WorstCase, problem_of
 from stratagem.solvers import Status
+from stratagem.solvers.problem import Average, WarmStart, WorstCase, problem_of
 from stratagem.strategies import Strategy
 from stratagem.study.comparison import Comparison
 from stratagem.study.comparison_sweep import Sweep

@@ -16,7 +16,6 @@ from stratagem.math.deadline import granted, within
 from stratagem.mechanism.export.saved import StoredStrategy
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.mechanism.webpage import shipped
-from stratagem.problem import Average
 from stratagem.report.answer import answers
 from stratagem.report.calculator import calculator, comparison_section, numbers
 from stratagem.report.content import Cover, ReportContent, along, rated
@@ -24,6 +23,7 @@ from stratagem.report.drawing import drawing
 from stratagem.report.plots import check_matplotlib
 from stratagem.report.reproduction import privacy_section, reproduction, threats
 from stratagem.report.verdict import facts, verdict
+from stratagem.solvers.problem import Average
 from stratagem.study.solution import Solution
 from stratagem.workloads.serial import to_data
 

@@ -9,7 +9,6 @@ from typing import ClassVar
 from stratagem.math.deadline import granted
 from stratagem.math.number import count_text
 from stratagem.math.privacy import ratio
-from stratagem.problem import AVERAGE, Constraint, GuessCap, Permanent, Problem, Shuffled, Steps
 from stratagem.solvers.certified.certified import Certified
 from stratagem.solvers.certified.patterns import EXHAUSTIVE
 from stratagem.solvers.few_queries import FewQueries
@@ -20,6 +19,7 @@ from stratagem.solvers.orbit.flat import is_exact
 from stratagem.solvers.orbit.orbit import LARGEST, Orbit
 from stratagem.solvers.orbit.target import is_prefix
 from stratagem.solvers.parts import Parts, asks_in_parts
+from stratagem.solvers.problem import AVERAGE, Constraint, GuessCap, Permanent, Problem, Shuffled, Steps
 from stratagem.solvers.solver import Choice, Limits, Solver, check_limits, check_whole
 from stratagem.workloads.ranges import AllRange
 from stratagem.workloads.workload import GRAM_LIMIT

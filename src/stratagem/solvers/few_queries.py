@@ -10,8 +10,8 @@ import numpy as np
 
 from stratagem.bounds.duals import LINEAR_LIMIT, LISTED, RANK, SIMPLE, LinearDual
 from stratagem.math.privacy import ratio
-from stratagem.problem import Problem
 from stratagem.solvers.floor import answering, mixed_rows
+from stratagem.solvers.problem import Problem
 from stratagem.solvers.solver import Algorithm, Limits, check_limits
 from stratagem.strategies import MatrixStrategy, Strategy
 

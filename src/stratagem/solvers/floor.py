@@ -10,7 +10,7 @@ import numpy as np
 
 from stratagem.estimators import UnsupportedWorkloadError, estimator
 from stratagem.math.privacy import ratio
-from stratagem.problem import Problem
+from stratagem.solvers.problem import Problem
 from stratagem.strategies import MatrixStrategy, Strategy, TwoLevelStrategy
 from stratagem.strategies.two_level import mixture, pack
 

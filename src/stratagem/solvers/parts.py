@@ -17,9 +17,9 @@ from stratagem.estimators.overlap import portions
 from stratagem.estimators.survey import Surveyed
 from stratagem.math.deadline import deadline, within
 from stratagem.math.privacy import ratio
-from stratagem.problem import Average, Problem
 from stratagem.solvers.certified.certified import Certified
 from stratagem.solvers.certified.patterns import EXHAUSTIVE
+from stratagem.solvers.problem import Average, Problem
 from stratagem.solvers.solver import Algorithm, Limits, Solver, check_limits, check_whole, search
 from stratagem.strategies import Strategy, SurveyPart, SurveyStrategy, TranslationStrategy, TwoLevelStrategy
 from stratagem.workloads import Workload

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, final
 
 from stratagem.estimators import UnsupportedWorkloadError, estimator
-from stratagem.problem import Problem
+from stratagem.solvers.problem import Problem
 from stratagem.solvers.solver import Algorithm, Limits
 from stratagem.strategies import Strategy, SurveyStrategy, TranslationStrategy
 

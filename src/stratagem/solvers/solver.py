@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, final
 from stratagem.math.computing import jax, on_one_core
 from stratagem.math.deadline import Deadline, granted, within
 from stratagem.math.number import upper_percent, whole
-from stratagem.problem import AVERAGE, Constraint, Problem, relative_gap
+from stratagem.solvers.problem import AVERAGE, Constraint, Problem, relative_gap
 from stratagem.strategies import Strategy, TranslationStrategy
 
 MAPS = Path("/proc/self/maps")

@@ -20,8 +20,8 @@ from stratagem.math.deadline import deadline, granted, within
 from stratagem.math.number import array, number_text, ratio, real
 from stratagem.math.privacy import check
 from stratagem.mechanism.export.certificate_file import Certificate, certified
-from stratagem.problem import Average, Problem, WarmStart, problem_of
 from stratagem.solvers import Callback, Solver
+from stratagem.solvers.problem import Average, Problem, WarmStart, problem_of
 from stratagem.study.preset import limited, solver_of
 from stratagem.workloads import DomainLike, Workload
 from stratagem.workloads.given import WorkloadLike, workload_of

@@ -17,9 +17,9 @@ from stratagem.io.toml import nearest
 from stratagem.math.computing import on_one_core
 from stratagem.math.deadline import Deadline, granted, within
 from stratagem.math.number import above_minimum, number_text, users_text
-from stratagem.problem import Average, Problem, problem_of, relative_gap
 from stratagem.published import BASELINES, Baseline
 from stratagem.solvers import Callback, Solver
+from stratagem.solvers.problem import Average, Problem, problem_of, relative_gap
 from stratagem.study.optimisation import ENDED_BY_HAND, solved
 from stratagem.study.preset import solver_of
 from stratagem.study.ranking import (

@@ -13,8 +13,8 @@ from stratagem.io.table import Recorded, Table, save_records
 from stratagem.math.deadline import granted, within
 from stratagem.math.number import above_minimum, ratio, users_text
 from stratagem.math.privacy import check
-from stratagem.problem import Average, problem_of, relative_gap
 from stratagem.solvers import Callback, Certified, Solver
+from stratagem.solvers.problem import Average, problem_of, relative_gap
 from stratagem.strategies import TwoLevelStrategy
 from stratagem.study.bound_table import along, are_listed, place
 from stratagem.study.comparison import NEEDED, OPTIMISED, PEOPLE, Comparison

@@ -14,8 +14,8 @@ from stratagem.bounds.limited import CONSTRAINED
 from stratagem.estimators import ask, evaluate
 from stratagem.math.deadline import Deadline
 from stratagem.mechanism.mechanism import Mechanism
-from stratagem.problem import Problem
 from stratagem.solvers import Auto, Callback, Search, Status, search
+from stratagem.solvers.problem import Problem
 from stratagem.solvers.series import Candidate, Series
 from stratagem.study.solution import Promise, Solution
 

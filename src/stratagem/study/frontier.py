@@ -12,8 +12,8 @@ from stratagem.io.screen import Plotted, brief
 from stratagem.io.table import Table
 from stratagem.math.deadline import granted, within
 from stratagem.math.number import users_text
-from stratagem.problem import GuessCap, problem_of
 from stratagem.solvers import Auto, Callback
+from stratagem.solvers.problem import GuessCap, problem_of
 from stratagem.study.attacks import percent
 from stratagem.study.capped import NEAR
 from stratagem.study.optimisation import free_solution, solved

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stratagem.problem import Constraint, GuessCap, Permanent, Shuffled, Steps
+from stratagem.solvers.problem import Constraint, GuessCap, Permanent, Shuffled, Steps
 from stratagem.study.capped import CappedGuess
 from stratagem.study.constrained import Kind
 from stratagem.study.metric import ByDistance

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from stratagem.estimators import users_needed
 from stratagem.math.deadline import deadline, within
-from stratagem.problem import problem_of
+from stratagem.solvers.problem import problem_of
 from stratagem.study.solution import Solution
 from stratagem.workloads import Workload
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from stratagem.estimators import comparable
 from stratagem.math.number import percent_apart, users_text
-from stratagem.problem import WorstCase
 from stratagem.solvers import Auto
+from stratagem.solvers.problem import WorstCase
 from stratagem.study.optimisation import optimise
 from stratagem.study.solution import Solution
 

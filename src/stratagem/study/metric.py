@@ -14,8 +14,8 @@ from stratagem.bounds.metric import all_rays, listed_bound, metric_bound
 from stratagem.math.deadline import within
 from stratagem.math.number import above_minimum
 from stratagem.mechanism.mechanism import Mechanism
-from stratagem.problem import Problem, relative_gap
 from stratagem.solvers import Status
+from stratagem.solvers.problem import Problem, relative_gap
 from stratagem.solvers.series import Candidate, valued
 from stratagem.study.constrained import Candidates, Kind, SearchStart, Solve, people, solution_of
 from stratagem.study.solution import Solution

@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 from stratagem.bounds import Bounds
 from stratagem.estimators import Accuracy, UnsupportedWorkloadError, estimator
 from stratagem.math.deadline import Deadline, fits, granted, within
-from stratagem.problem import Average, Constraint, Minimax, WarmStart, problem_of, relative_gap
 from stratagem.solvers import (
     Algorithm,
     Auto,
@@ -34,6 +33,7 @@ from stratagem.solvers import (
 from stratagem.solvers.certified.joint import SaddlePoint, SaddlePointState, suits
 from stratagem.solvers.certified.patterns import EXHAUSTIVE
 from stratagem.solvers.certified.saddle import Saddle, SaddleState
+from stratagem.solvers.problem import Average, Constraint, Minimax, WarmStart, problem_of, relative_gap
 from stratagem.strategies import (
     SplitStrategy,
     Strategy,

@@ -66,7 +66,7 @@ NOTHING = ("nan", "NaT", "<NA>")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Planned(ABC):
+class PlannedMechanism(ABC):
     """A mechanism for the questions of a survey, with what to expect of its answers in sentences."""
 
     name: str = "survey"
@@ -151,7 +151,7 @@ class Planned(ABC):
 
 @final
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Plan(Planned):
+class Plan(PlannedMechanism):
     """A mechanism for one column: the values to ask for, the strategy, and the errors to expect of its estimates."""
 
     __repr__ = brief

@@ -14,12 +14,12 @@ from stratagem.bounds.formulas import FAILURES
 from stratagem.estimators import Accuracy, Estimator, UnsupportedWorkloadError, estimator, evaluate
 from stratagem.math.computing import on_one_core
 from stratagem.math.deadline import deadline, within
-from stratagem.problem import Average, Problem
 from stratagem.published import BASELINES, MEANS, Baseline, Setting
 from stratagem.published.marginal import MARGINAL_SELECTION
 from stratagem.solvers.junta.published_junta import published_juntas, sampled_tables
 from stratagem.solvers.junta.signature_choice import searchable
 from stratagem.solvers.parts import asks_in_parts
+from stratagem.solvers.problem import Average, Problem
 from stratagem.strategies import (
     JuntaStrategy,
     LinearProtocol,
@@ -141,7 +141,7 @@ def rank_baselines(
 
     Example:
         >>> import stratagem as st
-        >>> from stratagem.problem import problem_of
+        >>> from stratagem.solvers.problem import problem_of
         >>> rank_baselines(problem_of(st.prefix(64), 1.0))[0].mechanism
         'hierarchical'
     """

@@ -21,7 +21,7 @@ from stratagem.mechanism.memo import lower_level_of
 from stratagem.mechanism.parts_table import drawn_tables
 from stratagem.mechanism.rounding import rounded
 from stratagem.mechanism.table import Exact, Levels
-from stratagem.problem import Problem
+from stratagem.solvers.problem import Problem
 from stratagem.solvers.series import Candidate
 from stratagem.strategies import MatrixStrategy, Strategy, SurveyStrategy, TranslationStrategy
 from stratagem.strategies.two_level import two_levels

@@ -14,8 +14,8 @@ from stratagem.io.screen import Plotted, brief
 from stratagem.io.table import Table
 from stratagem.math.deadline import Deadline
 from stratagem.math.number import array
-from stratagem.problem import problem_of
 from stratagem.solvers import Certified, search
+from stratagem.solvers.problem import problem_of
 from stratagem.solvers.solver import check_limits
 from stratagem.strategies import Strategy, TwoLevelStrategy
 from stratagem.workloads import DomainLike

@@ -22,7 +22,7 @@ from stratagem.math.shuffling import CentralPrivacy
 from stratagem.mechanism.export.certificate_file import Certificate, certified
 from stratagem.mechanism.export.saved import WRITERS, StoredStrategy, write_checked
 from stratagem.mechanism.mechanism import SUFFIX, Mechanism
-from stratagem.problem import Average, Problem
+from stratagem.solvers.problem import Average, Problem
 from stratagem.solvers.solver import Status, Step, outlook
 from stratagem.strategies import Strategy, SurveyStrategy, TranslationStrategy
 from stratagem.study.ranking import Ranking

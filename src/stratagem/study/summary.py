@@ -22,7 +22,7 @@ from stratagem.estimators import (
 from stratagem.io.screen import folded
 from stratagem.io.table import Table
 from stratagem.math.number import above_minimum, number_text, percent_apart, users_text
-from stratagem.problem import Problem, relative_gap
+from stratagem.solvers.problem import Problem, relative_gap
 from stratagem.workloads.bibliography import SCOPE
 from stratagem.workloads.explicit import counts_users
 

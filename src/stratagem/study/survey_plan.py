@@ -24,7 +24,7 @@ from stratagem.solvers import Auto, Callback
 from stratagem.study.attacks import percent
 from stratagem.study.least_budget import least_budget
 from stratagem.study.optimisation import optimise
-from stratagem.study.plan import CLOSE, Aim, Plan, Planned, plan_question
+from stratagem.study.plan import CLOSE, Aim, Plan, PlannedMechanism, plan_question
 from stratagem.study.question import Column, Known, Question, Sample, Source, read_columns, sample_of
 from stratagem.study.ranking import Contender, Ranking, rank_questions
 from stratagem.study.solution import Solution
@@ -45,7 +45,7 @@ WAYS = {
 
 @final
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SurveyPlan(Planned):
+class SurveyPlan(PlannedMechanism):
     """A mechanism for several questions: what they ask, the strategy, and the errors to expect of every answer."""
 
     __repr__ = brief

@@ -11,9 +11,9 @@ from stratagem.estimators import estimator
 from stratagem.io.toml import nearest
 from stratagem.math.deadline import Deadline, granted, within
 from stratagem.math.number import count_text
-from stratagem.problem import Average, Problem, problem_of
 from stratagem.published import BASELINES
 from stratagem.solvers import Status
+from stratagem.solvers.problem import Average, Problem, problem_of
 from stratagem.strategies import Strategy, TableSampling
 from stratagem.study.ranking import Contender, Ranking, setting_of, tuned
 from stratagem.study.solution import Solution, certify

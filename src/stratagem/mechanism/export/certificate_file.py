@@ -18,7 +18,7 @@ from stratagem.io.toml import naming
 from stratagem.math.linalg import centred_factor
 from stratagem.math.privacy import check, check_prior, uniform
 from stratagem.mechanism.export.saved import specified
-from stratagem.problem import Problem
+from stratagem.solvers.problem import Problem
 from stratagem.workloads import Workload
 from stratagem.workloads.centring import centred, total_term
 from stratagem.workloads.serial import to_data

@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from stratagem.math.deadline import deadline
-from stratagem.problem import Problem
 from stratagem.solvers.certified.column_generation import ColumnGenerationState
 from stratagem.solvers.certified.design import project_to_feasible
 from stratagem.solvers.certified.polish import STRIDES, Polish
 from stratagem.solvers.certified.translates import translated
+from stratagem.solvers.problem import Problem
 from stratagem.solvers.solver import Algorithm, Limits, check_limits, check_whole
 from stratagem.strategies import Strategy, TwoLevelStrategy
 from stratagem.strategies.two_level import DENSE

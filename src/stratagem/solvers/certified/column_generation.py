@@ -18,7 +18,6 @@ from stratagem.bounds.duals import WeightedDual
 from stratagem.bounds.proof import all_patterns
 from stratagem.math.deadline import RATE, Deadline
 from stratagem.math.privacy import ratio
-from stratagem.problem import Problem
 from stratagem.solvers.certified.design import Arithmetic, Design, project_to_feasible, uncompiled
 from stratagem.solvers.certified.patterns import (
     EXHAUSTIVE,
@@ -30,6 +29,7 @@ from stratagem.solvers.certified.patterns import (
     published_patterns,
 )
 from stratagem.solvers.floor import answering, mixed_patterns
+from stratagem.solvers.problem import Problem
 from stratagem.solvers.solver import Limits, stalled
 from stratagem.strategies import TwoLevelStrategy
 from stratagem.strategies.two_level import unpack

@@ -12,9 +12,9 @@ from stratagem.math.computing import Precision, compiled, jax, working_in
 from stratagem.math.deadline import RATE, Deadline, deadline
 from stratagem.math.linalg import CentredInverse, PseudoInverse, centred_inverse
 from stratagem.math.privacy import ratio
-from stratagem.problem import Problem
 from stratagem.solvers.certified.pricing import Prices, search
 from stratagem.solvers.certified.weights import Weights, improve, inform
+from stratagem.solvers.problem import Problem
 from stratagem.strategies.two_level import BLOCK, TwoLevelStrategy, pack
 
 PLAIN = 256

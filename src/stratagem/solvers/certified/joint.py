@@ -14,12 +14,12 @@ from stratagem.math.answer_pricing import climbed, peaks
 from stratagem.math.linalg import squared_distances
 from stratagem.math.privacy import ratio
 from stratagem.math.saddle_point import Equilibrium, Game, lightened, play
-from stratagem.problem import Minimax, Problem
 from stratagem.solvers.certified.certified import Certified
 from stratagem.solvers.certified.design import Design, masses, project_to_feasible
 from stratagem.solvers.certified.patterns import EXHAUSTIVE, distinct
 from stratagem.solvers.certified.saddle import PriorAnswer
 from stratagem.solvers.floor import SHARES, mixed_patterns
+from stratagem.solvers.problem import Minimax, Problem
 from stratagem.solvers.solver import Algorithm, Limits
 from stratagem.strategies import Strategy, TwoLevelStrategy
 from stratagem.strategies.two_level import pack

@@ -15,9 +15,9 @@ import numpy as np
 from stratagem.math.deadline import deadline
 from stratagem.math.linalg import centred_factor
 from stratagem.math.privacy import ratio
-from stratagem.problem import Problem
 from stratagem.solvers.certified.pricing import Prices, search
 from stratagem.solvers.gradient.projected_gradient import ProjectedGradient
+from stratagem.solvers.problem import Problem
 from stratagem.solvers.solver import Limits
 from stratagem.strategies import Strategy, TwoLevelStrategy
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from stratagem.estimators import estimator
 from stratagem.math.privacy import uniform
-from stratagem.problem import Average, Minimax, Problem
 from stratagem.solvers.certified.certified import Certified
 from stratagem.solvers.certified.column_generation import ColumnGenerationState
+from stratagem.solvers.problem import Average, Minimax, Problem
 from stratagem.solvers.solver import Algorithm, Limits, stalled
 from stratagem.strategies import Strategy, TwoLevelStrategy
 from stratagem.strategies.two_level import mixture

@@ -10,9 +10,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from stratagem.problem import Problem
 from stratagem.solvers.certified.column_generation import ColumnGenerationState
 from stratagem.solvers.orbit.orbit import Orbit
+from stratagem.solvers.problem import Problem
 from stratagem.strategies import OrbitStrategy
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from stratagem.math.computing import Precision, jax, working_in
 from stratagem.math.privacy import ratio
-from stratagem.problem import Problem
+from stratagem.solvers.problem import Problem
 from stratagem.solvers.solver import Algorithm, Limits, check_limits, check_whole
 from stratagem.strategies import MatrixStrategy
 

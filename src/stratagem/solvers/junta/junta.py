@@ -11,7 +11,6 @@ from stratagem.estimators import estimator
 from stratagem.math.deadline import deadline
 from stratagem.math.number import count_text
 from stratagem.math.privacy import ratio
-from stratagem.problem import Problem
 from stratagem.solvers.junta.character import Characters
 from stratagem.solvers.junta.equalisation import equalised
 from stratagem.solvers.junta.junta_pattern import balanced, exhaustive, published, tables, undervalued
@@ -21,6 +20,7 @@ from stratagem.solvers.junta.signature_choice import check_tables, checked_harmo
 from stratagem.solvers.orbit.flat import flat_orbit
 from stratagem.solvers.orbit.orbit import LARGEST
 from stratagem.solvers.pattern_weights import simplex_weights
+from stratagem.solvers.problem import Problem
 from stratagem.solvers.solver import Algorithm, Limits, check_limits, check_whole
 from stratagem.strategies import JuntaStrategy, Pattern, TranslationStrategy
 from stratagem.strategies.translation import OUTPUTS
@@ -82,7 +82,7 @@ class Junta(Algorithm):
 
     Example:
         >>> import stratagem as st
-        >>> from stratagem.problem import problem_of
+        >>> from stratagem.solvers.problem import problem_of
         >>> problem, solver = problem_of(st.marginals("2^100", 2), 1.0), Junta()
         >>> solver.finish(problem, solver.begin(problem, 0, None)).epsilon <= 1.0
         True

@@ -18,12 +18,12 @@ from stratagem.workloads.explicit import counts_users
 from stratagem.workloads.question import is_survey
 
 if TYPE_CHECKING:
+    from stratagem.cli.serve.intake import Intake
     from stratagem.collection.tally import Tally
     from stratagem.estimation.answer import Answer
     from stratagem.estimation.estimate import Estimate
     from stratagem.mechanism.mechanism import Mechanism
     from stratagem.mechanism.usable import Usability
-    from stratagem.serve.intake import Intake
     from stratagem.workloads import Workload
 
 SHOWN = 128
@@ -84,7 +84,7 @@ class Results:
         """Return the page of results."""
         tally, found, sections = await self._latest()
         return render(
-            "serve/results.html",
+            "cli/serve/results.html",
             question=self.question or self.mechanism.name,
             reports=tally.reports,
             users=self.users,

@@ -17,10 +17,18 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
+from stratagem.cli.serve.intake import (
+    BusyError,
+    Intake,
+    RefusedError,
+    StoreError,
+    body_of,
+    kind_of,
+    reports_of,
+)
+from stratagem.cli.serve.results import Results
 from stratagem.collection.tally import Receipt
 from stratagem.mechanism.webpage import FRONT
-from stratagem.serve.intake import BusyError, Intake, RefusedError, StoreError, body_of, kind_of, reports_of
-from stratagem.serve.results import Results
 
 TYPES = {
     ".html": "text/html; charset=utf-8",

@@ -18,7 +18,7 @@ from stratagem.math.deadline import deadline, fits, within
 from stratagem.math.descent import descend
 from stratagem.math.linalg import centre
 from stratagem.math.privacy import uniform
-from stratagem.problem.problem import Average, Problem, WarmStart
+from stratagem.solvers.problem.problem import Average, Problem, WarmStart
 from stratagem.workloads import Workload
 from stratagem.workloads.centring import differences, root
 from stratagem.workloads.explicit import Explicit

@@ -14,7 +14,7 @@ from stratagem.bounds import Bounds, Case, Duals, lower_bounds, noiseless, tight
 from stratagem.bounds.duals import LinearDual, WeightedDual, weighted_dual
 from stratagem.estimators import Accuracy, Estimator
 from stratagem.math.privacy import uniform
-from stratagem.problem.constraint import Constraint
+from stratagem.solvers.problem.constraint import Constraint
 from stratagem.workloads import Workload
 from stratagem.workloads.centring import Outweighed, outweighed, root
 

@@ -8,9 +8,9 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from stratagem.math.privacy import check, check_prior
-from stratagem.problem.constraint import Constraint, GuessCap, Permanent, Shuffled, Steps
-from stratagem.problem.minimax import Minimax, WorstCase, WorstQuery
-from stratagem.problem.problem import AVERAGE, Average, Problem, WarmStart, relative_gap
+from stratagem.solvers.problem.constraint import Constraint, GuessCap, Permanent, Shuffled, Steps
+from stratagem.solvers.problem.minimax import Minimax, WorstCase, WorstQuery
+from stratagem.solvers.problem.problem import AVERAGE, Average, Problem, WarmStart, relative_gap
 from stratagem.workloads import DomainLike
 from stratagem.workloads.given import WorkloadLike, workload_of
 

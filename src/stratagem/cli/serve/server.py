@@ -12,12 +12,12 @@ from typing import Any
 
 import uvicorn
 
+from stratagem.cli.serve.application import application
+from stratagem.cli.serve.intake import Intake
+from stratagem.cli.serve.results import Results
 from stratagem.math.deadline import Deadline
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.mechanism.webpage import page_files
-from stratagem.serve.application import application
-from stratagem.serve.intake import Intake
-from stratagem.serve.results import Results
 
 BACKLOG = 2048
 PATIENCE = 60.0
