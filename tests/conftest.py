@@ -35,17 +35,17 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave one case in k of a table marked `sampled(k)` to the default run, and mark the others exhaustive.
+    """Leave one case in k of a table marked `sampled(k, rest)` to the default run, and mark the others.
 
-    Of a table marked `sampled(k, rest)` one in `rest` of the others is exhaustive; those that are left are thorough.
+    One in `rest` of them is exhaustive, by default one in two where k is more than 2; those that are left are thorough.
     """
     places: Counter[str] = Counter()
     for item in items:
         if marker := item.get_closest_marker("sampled"):
             table = item.nodeid.split("[")[0]
-            k, *rest = marker.args
+            k, rest = (*marker.args, 1 + (marker.args[0] > 2))[:2]
             if places[table] % k:
-                left = bool(rest) and places[table] % k % rest[0] != 0
+                left = places[table] % k % rest != 0
                 item.add_marker(pytest.mark.thorough if left else pytest.mark.exhaustive)
             places[table] += 1
 
