@@ -86,6 +86,16 @@ def test_the_printed_commands_leave_gaps_out_of_the_median(capsys):
     assert found["quantiles"]["0.5"]["answered"]["label"] == "age said neither 'other' nor 'no answer'"
 
 
+def test_values_of_one_column_go_by_its_name_or_by_none(capsys):
+    asked = ["plan", "people.csv", "--seconds", "2", "--force", "--column", "age of person"]
+    plain = run_json(capsys, *asked, "--edges", "0:100:20", "--unit", "years")
+    named = run_json(capsys, *asked, "--edges", "age of person=0:100:20", "--unit", "age of person=years")
+    assert (named["edges"], named["commands"]) == (plain["edges"], plain["commands"])
+    status, _, err = run(capsys, *asked, "--edges", "group=0:100:20")
+    assert status == 2
+    assert "write --edges age of person=..." in err
+
+
 def test_one_object_for_programs(capsys):
     found = run_json(capsys, "plan", "people.csv", "--column", "group", "--users", "1000", "-o", "g.ldp.json")
     assert found["labels"] == "a,b"

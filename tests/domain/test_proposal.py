@@ -109,6 +109,10 @@ def test_bins_of_any_numbers_are_few_round_and_cover_all_but_the_tails(seed):
         (["a", "a"], "holds 'a' alone"),
         ([f"p{k}" for k in range(500)], "none of them in 0.5 % of the rows"),
         (
+            [f"{k % 28 + 1:02}.{k // 28 + 1:02}.2025" for k in range(300)],
+            "read as YYYY-MM-DD, so write '01.01.2025'",
+        ),
+        (
             range(2**53 - 2, 2**53 + 4),
             r"column 'c' holds whole numbers such as 9007199254740992 and 900719925474099[34]",
         ),

@@ -14,7 +14,7 @@ from typer import Argument, Option
 from stratagem.cli.collect import to_ask
 from stratagem.cli.command import chosen, options
 from stratagem.cli.interruption import keeping, progress
-from stratagem.cli.layout import ALONE, policy_options, stated_values
+from stratagem.cli.layout import named_columns, policy_options, stated_values
 from stratagem.cli.option import (
     AS_IS,
     DECIMAL,
@@ -106,12 +106,13 @@ class ColumnOptions:
 
     def read(self, column: str | None) -> dict[str, Any]:
         """Return the values as `plan` takes them: those of the one column, or of several by name."""
-        stated, units = stated_values(() if column is None else (ALONE,), self.values)
+        names = tuple(text.partition("=")[0] for text in named_columns(column and [column]))
+        stated, units = stated_values(names, self.values)
         policy = self.policy()
         return {
-            "values": stated if column is None else stated.get(ALONE),
+            "values": stated.get(*names) if names else stated,
             "only": self.only,
-            "unit": units if column is None else units.get(ALONE),
+            "unit": units.get(*names) if names else units,
             "missing": policy.missing,
             "mapping": policy.mapping,
             "as_is": self.as_is,

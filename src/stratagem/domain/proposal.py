@@ -45,6 +45,8 @@ LONG = 60
 """Letters of edges or labels that stand on one line; longer ones are broken between values."""
 CODE = re.compile(r"-?(9{2,}|999+(\.9+)?)|-[19](\.0+)?")
 """What placeholders of statistics files look like: nines, -1 and -9."""
+DOTTED = re.compile(r"\d{1,2}[./-]\d{1,2}[./-]\d{2,4}")
+"""A date as many countries write it, whose day and month nobody can tell apart."""
 FAR = 1.0
 """Least distance of a placeholder from all other numbers, as a share of their range."""
 STEPS = (("1d", 1), ("1w", 7), ("1mo", 30), ("3mo", 91), ("1y", 365), ("10y", 3652))
@@ -261,6 +263,8 @@ def _of_texts(
     labels = [text for text, count in counts.most_common(2 * MOST) if count >= least and text != OTHER]
     if all(map(is_missing, labels)):
         advice = f"if {odd!r} stands for no value, say so with missing={odd!r}, otherwise " if odd else ""
+        if dotted := next(filter(DOTTED.fullmatch, filter(None, counts)), None):
+            advice = f"dates are read as YYYY-MM-DD, so write {dotted!r} in that way, otherwise "
         raise ValueError(
             f"column {column!r} holds {len(counts):,} different texts, none of them in {100 * RARE:g} % of the rows "
             f"and more than once: {advice}name a column of answers to choose from, or state "
