@@ -15,7 +15,7 @@ from stratagem.bounds.formulas import FAILURES
 from stratagem.estimators import UnsupportedWorkloadError, estimator
 from stratagem.estimators.overlap import portions
 from stratagem.estimators.survey import Surveyed
-from stratagem.math.deadline import deadline, within
+from stratagem.math.deadline import deadline, fits, within
 from stratagem.math.privacy import ratio
 from stratagem.solvers.certified.certified import Certified
 from stratagem.solvers.certified.patterns import EXHAUSTIVE
@@ -43,8 +43,10 @@ SETTLED = 5e-4
 FIRST, JOINED, ALONE = 0.5, 0.75, 0.95
 """Share of the time for the parts one by one, and the share until which they are joined, where any may be; the rest is
 for parts that share attributes."""
-ROUND = 1e-3
+GAINED = 1e-3
 """Relative gain of the variance by a round over parts that share attributes from which on another is tried."""
+ROUND = 8
+"""Multiplications of a round on n cells of such parts, beside the searches, over n^3."""
 
 
 def asks_in_parts(workload: Workload) -> bool:
@@ -170,24 +172,26 @@ class Parts(Algorithm):
         Each such part k answers h_k of the queries at the cost D_k/s_k (see `portions`): a better strategy for h_k, and
         shares in proportion to D_k^(1/2), lower the objective.
         """
+        ended = replace(state, stuck=True)
         before = state.survey or self._survey(problem, state)
-        through = Surveyed(before)
-        asked, costs = through.asked(problem.workload), [one.excess for one in state.questions]
-        answered = portions(through.overlaps, asked)
-        if not answered or deadline().over:
-            return replace(state, stuck=True)
-        parts = list(before.parts)
-        for done, (k, queries) in enumerate(answered.items()):
-            with within(deadline().left / (len(answered) - done)):
-                strategy, costs[k] = self._better(problem, parts[k].strategy, queries)
-            parts[k] = replace(parts[k], strategy=strategy)
-        total = math.fsum(map(math.sqrt, costs))
-        shared = (replace(one, share=math.sqrt(D) / total) for one, D in zip(parts, costs, strict=True))
-        found = replace(before, parts=tuple(shared))
-        was, cost = through.objective(problem.workload), estimator(found).objective(problem.workload)
-        if cost >= was:
-            return replace(state, survey=before, cost=was, stuck=True)
-        return replace(state, survey=found, cost=cost, stuck=cost > (1 - ROUND) * was)
+        through, costs = Surveyed(before), [one.excess for one in state.questions]
+        cells = sum(before.parts[k].strategy.domain_size for k in through.overlaps)
+        if not cells or deadline().over or not fits(ROUND * cells**3):
+            return ended
+        with suppress(*BREAKDOWN):
+            was = through.objective(problem.workload) if state.survey is None else state.cost
+            answered = portions(through.overlaps, through.asked(problem.workload))
+            parts = list(before.parts)
+            for done, (k, queries) in enumerate(answered.items()):
+                with within(deadline().left / (len(answered) - done)):
+                    strategy, costs[k] = self._better(problem, parts[k].strategy, queries)
+                parts[k] = replace(parts[k], strategy=strategy)
+            total = math.fsum(map(math.sqrt, costs))
+            shared = (replace(one, share=math.sqrt(D) / total) for one, D in zip(parts, costs, strict=True))
+            found = replace(before, parts=tuple(shared))
+            if (cost := estimator(found).objective(problem.workload)) < was:
+                return replace(state, survey=found, cost=cost, stuck=cost > (1 - GAINED) * was)
+        return ended
 
     def _better(self, problem: Problem, known: Any, asked: Workload) -> tuple[Any, float]:
         """Return the best strategy for queries of mean zero, the known one or another, and its excess."""
