@@ -41,6 +41,7 @@ FEW = 25
 LARGE, CELLS, ATTRIBUTES = (128, 64, 16, 4), 4096, 32
 """Values of an attribute that are tried, and most cells and attributes for which lower bounds take some hundredths of
 a second."""
+LEAST = "Usable is the least that can be said: answers below the half-width of their interval may be chance."
 WRITTEN = 1 << 20
 """User types up to which what each adds to a variance is written out."""
 CLOSE = 1.05
@@ -81,8 +82,10 @@ class Usability:
     def __str__(self) -> str:
         """Return the verdict in one or two sentences."""
         people = "1 person" if self.people == 1 else f"{users_text(self.people)} people"
+        if self.usable:
+            return f"Usable with {people}: {self.reason}. {LEAST}"
         out = f" About enough: {self.ways}." if self.ways is not None and str(self.ways) else ""
-        return f"{'Usable' if self.usable else 'Not usable'} with {people}: {self.reason}.{out}"
+        return f"Not usable with {people}: {self.reason}.{out}"
 
     def data(self) -> dict[str, Any]:
         """Return the verdict as JSON values: `usable`, and `ways`, which is None where it is."""
