@@ -147,10 +147,7 @@ def _guess(subject: ReportContent) -> str:
     strategy = subject.solution.strategy
     if strategy.delta > 0 or not math.isfinite(strategy.epsilon):
         return ""
-    found = attack(strategy)
-    return unbroken(
-        f"at most {upper(100 * found.guess)} % with the report, {100 * found.blind:.3g} % without"
-    )
+    return unbroken(attack(strategy, subject.solution.workload.domain.names).guessed)
 
 
 def _shuffled(subject: ReportContent) -> str:
