@@ -71,7 +71,9 @@ def test_what_is_sent_may_be_the_own_answer_and_no_text_says_that_it_is_not(show
     assert drawn(page, "2")["output"] == 2
     texts = [first, page.locator("main").text_content()]
     assert not [text for text in texts if "your answer is neither" in text.lower() or "instead" in text]
-    assert page.locator("dt:text('Not sent') + dd").text_content().startswith("which answer you gave, cookies;")
+    assert (
+        page.locator("dt:text('Not sent') + dd").text_content().startswith("which answer you gave, cookies;")
+    )
 
 
 def test_from_disk_and_without_scripts_it_says_what_to_do(browser, tmp_path):

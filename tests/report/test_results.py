@@ -62,7 +62,7 @@ def test_nothing_is_said_that_whoever_collects_reports_cannot_know(rounds, tmp_p
     assert ("9, of as many people if each sent one" in page) == (rounds == 1)
     assert ("9, if each sent 3 reports" in page) == (rounds == 3)
     assert ("Whoever sent several revealed more." in page) == (rounds == 1)
-    assert "whoever thought an answer as likely as not is at most 81.8 % sure of it after" in page
+    assert "whoever thought it as likely as not is at most 81.8 % sure of it after" in page
     assert "Every person" not in page
 
 

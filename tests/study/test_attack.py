@@ -84,7 +84,7 @@ def test_an_attacker_who_guesses_is_right_as_often_as_it_says():
 
 
 def test_of_a_survey_the_guess_is_that_of_the_answers_that_a_report_is_about(tmp_path, capsys):
-    """Over all 144 combinations it is 1.3 %; who is asked about one of 4 values is guessed as in randomised response."""
+    """Over all 144 combinations it is 1.3 %; of one of 4 values it is that of randomised response."""
     survey = st.Survey("hours=36,drinks=4").table("hours").table("drinks")
     parts = [(0, st.published.randomised_response(36, 1.0)), (1, st.published.randomised_response(4, 1.0))]
     asked = [st.strategies.SurveyPart((place,), strategy, 0.5) for place, strategy in parts]
@@ -98,7 +98,9 @@ def test_of_a_survey_the_guess_is_that_of_the_answers_that_a_report_is_about(tmp
     told = run_json(capsys, "inspect", path)
     assert (told["best_guess"], told["guess_without_report"]) == (found.guess, 1 / 144)
     assert (told["part"]["about"], told["part"]["best_guess"]) == ("drinks", found.part.guess)
-    said = "one of 4 equally likely answers to drinks is right with probability at most 47.6 % with the report"
+    said = (
+        "one of 4 equally likely answers to drinks is right with probability at most 47.6 % with the report"
+    )
     assert said in plain(run(capsys, "inspect", path)[1])
     page = report_saved(tmp_path / "page.html", made, seconds=5).read_text("utf-8").replace("\xa0", " ")
     assert "asked about drinks: at most 47.6 % with the report, 25 % without" in page

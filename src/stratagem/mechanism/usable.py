@@ -42,6 +42,7 @@ LARGE, CELLS, ATTRIBUTES = (128, 64, 16, 4), 4096, 32
 """Values of an attribute that are tried, and most cells and attributes for which lower bounds take some hundredths of
 a second."""
 LEAST = "Usable is the least that can be said: answers below the half-width of their interval may be chance."
+"""What the verdict does not say."""
 WRITTEN = 1 << 20
 """User types up to which what each adds to a variance is written out."""
 CLOSE = 1.05

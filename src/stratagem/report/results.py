@@ -166,9 +166,9 @@ def _method(found: Estimate, epsilon: float, rounds: int) -> list[str]:
     if rounds > 1:
         told, seen = "All reports about one answer together reveal", "them"
         more = "Another answer reveals as much again."
+    sure = f"whoever thought it as likely as not is {unbroken(surest(epsilon))} sure of it after {seen}"
     return [
-        f"{told} at most epsilon {upper(epsilon)} about its sender's answer: whoever thought an answer as likely as not "
-        f"is {unbroken(surest(epsilon))} sure of it after {seen}. {more}",
+        f"{told} at most epsilon {upper(epsilon)} about its sender's answer: {sure}. {more}",
         f"The answers are estimated from {counted(found.users, 'report')}; they are {found.bias.rstrip('.')}.",
         f"They come with {found.intervals}: as often as that they hold the true answers of these people.",
     ]

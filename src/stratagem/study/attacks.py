@@ -73,9 +73,10 @@ class Attack:
     def guesses(self) -> str:
         """How often the best guess is right, with the report and without, in a sentence."""
         one = self.part or self
+        answers = f"answers to {one.about}" if one.about else "answers"
         return (
-            f"Whoever guesses one of {users_text(one.values)} equally likely answers{one.about and f' to {one.about}'} is "
-            f"right with probability at most {upper(100 * one.guess)} % with {self._known} and the best attack on "
+            f"Whoever guesses one of {users_text(one.values)} equally likely {answers} is right with probability "
+            f"at most {upper(100 * one.guess)} % with {self._known} and the best attack on "
             f"{'them' if self.repeated else 'it'}, {percent(one.blind)} without."
         )
 
