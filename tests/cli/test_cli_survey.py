@@ -12,6 +12,7 @@ from asked import PEOPLE, counts, estimate, mechanism
 from commands import assert_refused, plain, run, run_json
 from reading import Page
 from stratagem.collection.tally import Tally, tally_data
+from stratagem.mechanism.usable import LEAST
 from stratagem.report.answer_files import answer_files
 
 FILES = ["age", "région-income", "région", "income", "_a_b"]
@@ -38,6 +39,7 @@ def test_the_answers_are_told_question_by_question(capsys, folder):
     assert max(map(len, out.splitlines())) <= 80
     lines = out.splitlines()
     assert lines[0] == "5 questions, 40,000 reports: the answers can be used."
+    assert " ".join(lines[1:3]) == LEAST
     places = [lines.index(title) for title in ("age", "région x income", "région", "income, mean", "../a b")]
     assert places == sorted(places)
     age, cross, region, mean, last = (

@@ -59,6 +59,23 @@ def test_the_report_that_is_shown_is_sent_once_and_nothing_else(show):
     assert page.complaints == []
 
 
+OWN = "It may be your own answer or another one, and nobody can be sure which."
+
+
+def test_what_is_sent_may_be_the_own_answer_and_no_text_says_that_it_is_not(show):
+    """Where every random byte is 127 the report is the answer."""
+    page = show(Mechanism.of(st.published.randomised_response(3, 1.0), st.histogram(3), 1.0))
+    page.evaluate("() => { crypto.getRandomValues = (bytes) => bytes.fill(127); }")
+    first = " ".join(page.locator("#ask").text_content().split())
+    assert f"What is sent is drawn at random. {OWN}" in first
+    assert drawn(page, "2")["output"] == 2
+    texts = [first, page.locator("main").text_content()]
+    assert not [text for text in texts if "your answer is neither" in text.lower() or "instead" in text]
+    assert (
+        page.locator("dt:text('Not sent') + dd").text_content().startswith("which answer you gave, cookies;")
+    )
+
+
 def test_from_disk_and_without_scripts_it_says_what_to_do(browser, tmp_path):
     folder = write_web_client(tmp_path, mechanism("labels"), "Ja?", ADDRESS)
     words = "This form has not started, and nothing was sent. Open it by the address that you were given"

@@ -2,9 +2,12 @@
 
 import math
 
+import numpy as np
 import pytest
 
 import stratagem as st
+from stratagem.estimators import mean_variance
+from stratagem.math.counts import SparseCounts
 from stratagem.mechanism.usable import estimate_usability, largest_error, usability
 
 WIDEST = 1 / (2 * 1.959964)
@@ -128,3 +131,48 @@ def test_an_estimate_says_what_its_plan_said(workload, users, usable, rng):
         assert found.ways.people == pytest.approx(plan.usability.ways.people, rel=0.1)
         assert found.ways.values == pytest.approx(plan.usability.ways.values, abs=1)
     assert estimate_usability(mechanism.estimate(counts), None).data()["usable"] == usable
+
+
+SEEN = {
+    "two questions": lambda: st.Survey("a=4,b=4").table("a").table("b").workload,
+    "several questions, more answers together than are listed": lambda: marginals_by_one((4, 4, 60, 60, 30)),
+    "one question": lambda: st.prefix(33),
+    "tables of many attributes": lambda: st.marginals("8^12", 2),
+}
+
+
+def marginals_by_one(sizes):
+    survey = st.Survey(",".join(f"a{k}={size}" for k, size in enumerate(sizes)))
+    for k in range(len(sizes)):
+        survey = survey.table(f"a{k}")
+    return survey.workload
+
+
+@pytest.mark.parametrize("case", SEEN)
+def test_the_people_named_on_a_few_reports_are_those_of_the_plan(case, rng):
+    """Of 7 reports the variance seen says 320 and 780 for two questions that take as many people each."""
+    solution = solved(SEEN[case](), 1.0)
+    through, strategy = solution.estimator, solution.mechanism().strategy
+    for users in (7, 12):
+        outputs = strategy.randomise(rng.integers(0, strategy.domain_size, users), rng)
+        counted = solution.mechanism().estimate(tally(strategy, outputs))
+        for question, found in counted.by_question():
+            asked = question.over(solution.workload.domain)
+            each = mean_variance(asked, through, through.accuracy(asked))
+            planned = usability(question.workload, None, users, each).ways.people
+            if found.reports:
+                assert estimate_usability(found, 1.0, question.workload).ways.people == planned
+                assert estimate_usability(found, 1.0, question.workload, planned).usable
+
+
+def tally(strategy, outputs):
+    return SparseCounts(*np.unique(outputs, return_counts=True), strategy.outputs)
+
+
+def test_who_is_enough_by_the_plan_and_not_by_the_reports_is_told_what_the_reports_say():
+    """No way out names fewer people than came."""
+    asked = st.histogram(4)
+    found = usability(asked, 1.0, 100, 2.0, expected=lambda: 0.1)
+    assert not found.usable
+    assert found.ways == usability(asked, 1.0, 100, 2.0).ways
+    assert found.ways.people > 100

@@ -356,6 +356,30 @@ def test_the_verdict_is_fair_to_a_better_published_mechanism():
     )
 
 
+@pytest.mark.parametrize(
+    ("names", "called", "title"),
+    [
+        (["hours", "drinks", "site"], "survey", "Survey of hours, drinks and site"),
+        (["hours", "drinks"], "staff", "staff"),
+        (["hours"], "survey", "survey"),
+        (
+            [f"a{k}" for k in range(12)],
+            "survey",
+            f"Survey of {', '.join(f'a{k}' for k in range(11))} and a11",
+        ),
+        (
+            [f"a{k}" for k in range(13)],
+            "survey",
+            f"Survey of {', '.join(f'a{k}' for k in range(11))} and 2 more",
+        ),
+    ],
+)
+def test_a_survey_without_a_title_is_called_by_what_it_asks(names, called, title):
+    solution = st.optimise(st.marginals(",".join(f"{one}=2" for one in names), 1), 1.0, "quick")
+    found = verdict(ReportContent(solution, called, along(solution, []), cover=Cover(users=100)))
+    assert found["title"].startswith(f"{title} at ε = 1: ")
+
+
 def test_title_question_users_and_date_are_on_the_page(solution):
     about = {"title": ATTACK, "question": f"How late? {ATTACK}", "users": 5000, "date": "25 November 2026"}
     content = said(solution, **about)[1]

@@ -12,6 +12,7 @@ from mechanisms import mechanism
 from reading import LOADING, Page, low_contrast, sheets
 from stratagem.estimation.share import shares
 from stratagem.mechanism.mechanism import Mechanism
+from stratagem.mechanism.usable import LEAST
 from stratagem.report.results import write_results
 
 PEOPLE = {"few": 9, "many": 10**7}
@@ -45,8 +46,24 @@ def test_every_answer_is_there_with_its_interval_and_a_verdict(name, many, tmp_p
     assert page.text.count("sable with") == tables
     assert ("Not usable with 9 people" in page.text) == (many == "few")
     assert "<Ja?> ü" in page.text
-    assert f"epsilon {float(mechanism(name).epsilon):g} about the answer" in page.text
+    assert f"Each report reveals at most epsilon {found_epsilon(name)} about its sender's answer" in page.text
+    assert page.text.count(LEAST) == (0 if many == "few" else tables)
     assert f"{found.users:,} reports; they are unbiased" in page.text
+
+
+def found_epsilon(name):
+    return f"{float(mechanism(name).epsilon):g}"
+
+
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_nothing_is_said_that_whoever_collects_reports_cannot_know(rounds, tmp_path):
+    """One person may have sent several reports, which then reveal more: e^1.5/(1 + e^1.5) = 0.81757."""
+    page = " ".join(Page(written(tmp_path, "labels", 9, rounds=rounds).read_text("utf-8")).text.split())
+    assert ("9, of as many people if each sent one" in page) == (rounds == 1)
+    assert ("9, if each sent 3 reports" in page) == (rounds == 3)
+    assert ("Whoever sent several revealed more." in page) == (rounds == 1)
+    assert "whoever thought it as likely as not is at most 81.8 % sure of it after" in page
+    assert "Every person" not in page
 
 
 def test_a_page_loads_nothing_and_the_same_again_is_the_same_file(tmp_path):

@@ -248,7 +248,12 @@ def test_the_page_shows_how_many_came_and_the_estimates_of_the_mechanism(tmp_pat
     expected = FOUND.estimate(np.array([10, 10, 10]))
     assert [one["answer"] for one in data["answers"]] == expected.answers.tolist()
     assert [one["low"] for one in data["answers"]] == expected.low.tolist()
-    assert "of 40 people (75.0 %) have reported" in page
+    assert "of 40 people (75.0 %) have reported, if each sent one report." in page
+    words = " ".join(page.split())
+    told = "Each report reveals at most epsilon 1.5 about its sender’s answer: whoever thought it as likely as not"
+    assert (
+        f"{told} is at most 81.8 % sure of it after one report. Whoever sent several revealed more." in words
+    )
     assert "&lt;Ja?&gt; ü" in page
     assert f"{expected.answers[2]:,.1f}" in page
     assert "weiß nicht" in page

@@ -10,6 +10,7 @@ import pytest
 
 import stratagem as st
 from stratagem.estimators import mean_variance
+from stratagem.mechanism.usable import LEAST
 from stratagem.study.question import MANY
 from stratagem.workloads.given import read_survey, stated_epsilon
 
@@ -190,6 +191,7 @@ def test_too_few_people_are_said_question_by_question(found):
     assert [one.usable for one in plan.verdicts] == [False] * 3
     assert found.verdicts[1].usable
     assert "smokes: Not usable with 30 people" in str(plan)
+    assert [LEAST in " ".join(str(one).split()) for one in (plan, found)] == [False, True]
 
 
 def test_its_mechanism_answers_its_questions(found, tmp_path):

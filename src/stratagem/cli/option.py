@@ -283,7 +283,7 @@ def in_words(mechanism: Mechanism, path: Path | None, question: str) -> tuple[Me
     words = {one.name: one.question for one in load(path).domain.attributes if one.question}
     if not words:
         raise ValueError(
-            f'{path} states no question: write question = "..." below [attributes.NAME], or leave it out'
+            f'{path} states no question: write question = "..." below [attributes.NAME], or leave --questions out'
         )
     if foreign := sorted(words.keys() - {*mechanism.domain.names}):
         known = ", ".join(mechanism.domain.names)

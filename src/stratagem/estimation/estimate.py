@@ -23,7 +23,7 @@ from stratagem.estimation.postprocessing import METHODS, Method, answered_by
 from stratagem.estimation.quantile import Quantile, quantile
 from stratagem.estimation.question import QuestionAnswers, SurveyAnswers
 from stratagem.estimation.working_set import EVERY
-from stratagem.estimators.estimator import About, Evidence
+from stratagem.estimators.estimator import About, Estimator, Evidence
 from stratagem.io.screen import ROWS, brief, show
 from stratagem.io.table import Table
 from stratagem.math.number import entries, integer, spread
@@ -79,6 +79,8 @@ class Estimate:
     """The queries that the post-processed data vector was made for; None for those of `workload`."""
     among: int | None = None
     """Number of queries whose intervals hold together where these are some of them; None for those of `workload`."""
+    through: Estimator | None = None
+    """The estimator of one report a person, which tells the errors to expect; None for several reports of a person."""
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields alone: numbers are computed again."""

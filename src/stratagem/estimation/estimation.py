@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -74,16 +75,18 @@ def estimate(
     workload = workload_of(workload, domain, lambda: base.domain if base else strategy.domain_size)
     chosen = _checked(method, confidence, about)
     survey = isinstance(strategy, SurveyStrategy)  # its tables are listed one by one
+    through = None
     if rounds and survey:
         evidence = Surveyed(strategy, tuple(rounds)).evidence(counts)
     elif rounds:
         evidence = Averaged(BestLinear(strategy.listed(), prior), *rounds).evidence(counts)
     else:
         listed = chosen.listed and not survey
-        evidence = estimator(strategy.listed() if listed else strategy, prior).evidence(counts)
+        through = estimator(strategy.listed() if listed else strategy, prior)
+        evidence = through.evidence(counts)
     evidence = evidence if chosen.unbiased else evidence.written_out()
     shown = {"confidence": confidence, "simultaneous": simultaneous, "about": about}
-    return answered(evidence, workload, method=method, base=base, **shown)
+    return replace(answered(evidence, workload, method=method, base=base, **shown), through=through)
 
 
 def answered(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeGuard
 
@@ -12,7 +13,7 @@ import numpy as np
 from stratagem.estimation.answer import standard_errors_each_side
 from stratagem.estimation.estimate import Estimate
 from stratagem.estimation.impossibility import extremes
-from stratagem.estimators import comparable, users_needed
+from stratagem.estimators import Estimator, comparable, errors, mean_variance, users_needed
 from stratagem.math.deadline import within
 from stratagem.math.number import spread, users_text
 from stratagem.solvers.problem import problem_of
@@ -40,6 +41,10 @@ FEW = 25
 LARGE, CELLS, ATTRIBUTES = (128, 64, 16, 4), 4096, 32
 """Values of an attribute that are tried, and most cells and attributes for which lower bounds take some hundredths of
 a second."""
+LEAST = "Usable is the least that can be said: answers below the half-width of their interval may be chance."
+"""What the verdict does not say."""
+WRITTEN = 1 << 20
+"""User types up to which what each adds to a variance is written out."""
 CLOSE = 1.05
 """Ratio of an epsilon that is enough to one that is not at which the search ends."""
 
@@ -78,8 +83,10 @@ class Usability:
     def __str__(self) -> str:
         """Return the verdict in one or two sentences."""
         people = "1 person" if self.people == 1 else f"{users_text(self.people)} people"
+        if self.usable:
+            return f"Usable with {people}: {self.reason}. {LEAST}"
         out = f" About enough: {self.ways}." if self.ways is not None and str(self.ways) else ""
-        return f"{'Usable' if self.usable else 'Not usable'} with {people}: {self.reason}.{out}"
+        return f"Not usable with {people}: {self.reason}.{out}"
 
     def data(self) -> dict[str, Any]:
         """Return the verdict as JSON values: `usable`, and `ways`, which is None where it is."""
@@ -104,21 +111,31 @@ def largest_error(mean: float | None) -> float:
 
 
 def usability(
-    workload: Workload, epsilon: float | None, users: int, variance: float, *, other: int = 0
+    workload: Workload,
+    epsilon: float | None,
+    users: int,
+    variance: float,
+    *,
+    other: int = 0,
+    expected: Callable[[], float] | None = None,
 ) -> Usability:
     """Return whether answers are usable to which each of N users adds so much variance, in the mean over the queries.
 
     The rule is that of `largest_error`. The people follow from the variance. How it changes with epsilon and with the
     number of values follows the lower bounds on the variance of every unbiased mechanism, which the best mechanisms
     come near; so these ways are about right. `other` is how many last values of an attribute are none of its own;
-    without an epsilon only people are named.
+    without an epsilon only people are named. `expected` returns the variance before any report came, from which the
+    ways follow if it is too large by itself: that of few reports is noisy.
     """
     asked = _some(comparable(workload))
     allowed, size = _limit(asked), _size(asked)
-    share = math.sqrt(max(0.0, variance) / users) / size
+    share = errors(variance, None, users).root_mean_square / size
     found = Usability(people=users, usable=share <= allowed, error=share, reason=_reason(asked, share))
     if found.usable:
         return found
+    before = variance if expected is None else expected()
+    if (planned := errors(before, None, users).root_mean_square / size) > allowed:
+        variance, share = before, planned
     people = _upwards(users_needed(variance / size**2 / allowed**2, 1.0))
     ways = Ways(people=people, epsilon=None, values=None)
     if epsilon is not None and users >= FEW:
@@ -134,16 +151,26 @@ def estimate_usability(
 
     `epsilon` is that of a report; None for people who sent several, of whom only the number is stated. `asked` are
     the same queries over a domain of their own, where they are some of a larger workload. `users` is the number of
-    people who will have reported in the end, by default those who did. What no report is about is not usable.
+    people who will have reported in the end, by default those who did. The ways out, and what to expect in the end, are
+    those that a plan names. What no report is about is not usable.
     """
     if not found.reports:
         return Usability(people=found.users, usable=False, error=math.inf, reason="no report is about it yet")
     chosen, shown = comparable(found.workload), found.raw()
     shown = shown if chosen is found.workload else shown.ask(chosen)
     shown = shown.some(spread(chosen.queries, LOOKED_AT)) if chosen.queries > LOOKED_AT else shown
-    variance = float(np.square(shown.standard_errors).mean()) / found.users
     gaps = max(len(one.values.outside) for one in found.naming.attributes)
-    return usability(asked or found.workload, epsilon, users or found.users, variance, other=gaps)
+
+    def seen() -> float:
+        return float(np.square(shown.standard_errors).mean()) / found.users
+
+    def expected() -> float:
+        with suppress(ValueError):  # the exact variance of some queries alone need not be known
+            return seen() if found.through is None else _expected(chosen, found.through)
+        return seen()
+
+    people, variance = (users, expected()) if users else (found.users, seen())
+    return usability(asked or chosen, epsilon, people, variance, other=gaps, expected=expected)
 
 
 def reported(found: Estimate, what: str = "this question") -> str:
@@ -158,6 +185,14 @@ def _some(workload: Workload) -> Workload:
     """Return some queries, evenly spread, where there are many."""
     many = workload.queries
     return workload if many <= LOOKED_AT else SomeQueries(workload, np.array(spread(many, LOOKED_AT)))
+
+
+def _expected(workload: Workload, through: Estimator) -> float:
+    """Return what a person adds to the variance of an answer at most; of some of very many values typically."""
+    match workload:
+        case SomeQueries() if workload.domain_size > WRITTEN:
+            return float(through.variances(_some(workload)).mean())
+    return mean_variance(workload, through, through.accuracy(workload))
 
 
 def _size(workload: Workload) -> float:

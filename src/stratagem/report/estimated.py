@@ -17,7 +17,7 @@ from stratagem.io.table import Table
 from stratagem.math.number import spread
 from stratagem.mechanism.export.saved import StoredStrategy
 from stratagem.mechanism.mechanism import Mechanism
-from stratagem.mechanism.usable import Usability, estimate_usability
+from stratagem.mechanism.usable import LEAST, Usability, estimate_usability
 from stratagem.report.question import (
     QuestionResult,
     by_question,
@@ -155,6 +155,8 @@ class Estimated:
         useless = [one.answers(1).title for one in self.questions if not one.verdict.usable]
         words = f"not usable: {'; '.join(useless)}" if useless else "the answers can be used"
         yield f"{many}, {counted(found.users, 'report')}: {words}."
+        if len(useless) < len(self.questions):
+            yield LEAST
         yield self._head()
         for one in self.questions:
             yield from ("", *one.sentences(self.many, self._quantiles(one)))

@@ -10,6 +10,7 @@ from stratagem.estimation.question import QuestionAnswers
 from stratagem.io.table import Table, render
 from stratagem.io.target import written_atomically
 from stratagem.math.number import number_text, upper
+from stratagem.math.privacy import surest
 from stratagem.mechanism.usable import reported
 from stratagem.report.drawing import WIDTH, Picture
 from stratagem.report.page import check_page, dressed
@@ -50,8 +51,8 @@ def write_results(
         title=question or name,
         about={
             "What is estimated": question and name,
-            "People": f"{found.users:,}, {counted(rounds, 'report')} each",
-            "Epsilon": f"{upper(epsilon)} a person",
+            **_senders(found.users, rounds),
+            "Epsilon": f"{upper(epsilon)} a {'report' if rounds == 1 else 'person'}",
         },
         quantiles=quantiles or {},
         sections=[_section(one, survey=survey) for one in shown],
@@ -152,11 +153,22 @@ def _percent(share: float) -> str:
     return f"{100 * share:.1f}\u00a0%"
 
 
+def _senders(users: int, rounds: int) -> dict[str, str]:
+    """Return how many reports came and of how many people, which nobody who collects them can know."""
+    if rounds == 1:
+        return {"Reports": f"{users:,}, of as many people if each sent one"}
+    return {"People": f"{users:,}, if each sent {rounds:,} reports"}
+
+
 def _method(found: Estimate, epsilon: float, rounds: int) -> list[str]:
     """Return how the answers came about in three sentences."""
-    sent = "one random report, which reveals" if rounds == 1 else f"{rounds:,} random reports, which reveal"
+    told, seen, more = "Each report reveals", "one report", "Whoever sent several revealed more."
+    if rounds > 1:
+        told, seen = "All reports about one answer together reveal", "them"
+        more = "Another answer reveals as much again."
+    sure = f"whoever thought it as likely as not is {unbroken(surest(epsilon))} sure of it after {seen}"
     return [
-        f"Every person sent {sent} at most epsilon {upper(epsilon)} about the answer.",
+        f"{told} at most epsilon {upper(epsilon)} about its sender's answer: {sure}. {more}",
         f"The answers are estimated from {counted(found.users, 'report')}; they are {found.bias.rstrip('.')}.",
         f"They come with {found.intervals}: as often as that they hold the true answers of these people.",
     ]

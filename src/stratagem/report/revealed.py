@@ -35,10 +35,10 @@ class Revealed:
     @staticmethod
     def of(strategy: Randomiser, made: Mechanism | None, users: int, delta: float) -> Revealed:
         """Return what a strategy reveals; the mechanism made of it may have a memo."""
-        memo = None if made is None else made.memo
+        memo, names = (None, ()) if made is None else (made.memo, made.domain.names)
         return Revealed(
-            one=attack(strategy),
-            every=None if memo is None else attack_repeated(memo),
+            one=attack(strategy, names),
+            every=None if memo is None else attack_repeated(memo, names),
             memo=memo,
             told={} if made is None or memo is None else promised(made),
             shuffled=strategy.blanket.shuffled(users, delta),

@@ -28,6 +28,8 @@ from stratagem.workloads.explicit import counts_users
 
 DELTA = 1e-6
 """Probability that the central epsilon of shuffled reports does not cover."""
+SURVEY = "survey"
+"""What a plan calls a mechanism for several questions."""
 LISTED = 12
 """Largest number of attributes, and of values of one attribute, that are written out."""
 
@@ -54,7 +56,16 @@ def _title(subject: ReportContent) -> str:
         counts = counts_users(comparable(solution.workload))
         error = errors(solution.mean_variance, None, users).root_mean_square
         lead = f"typically off by {unbroken(error_text(error, counts))}"
-    return f"{subject.name} at ε = {solution.epsilon:g}: {lead}"
+    return f"{_name(subject)} at ε = {solution.epsilon:g}: {lead}"
+
+
+def _name(subject: ReportContent) -> str:
+    """Return what the mechanism is called; a survey that is called nothing else by its attributes."""
+    *names, last = subject.solution.workload.domain.names
+    if subject.name != SURVEY or not names:
+        return subject.name
+    some = [*names[: LISTED - 1], last if len(names) < LISTED else f"{len(names) - LISTED + 2} more"]
+    return f"Survey of {', '.join(some[:-1])} and {some[-1]}"
 
 
 def _about(subject: ReportContent) -> dict[str, str]:
@@ -147,10 +158,7 @@ def _guess(subject: ReportContent) -> str:
     strategy = subject.solution.strategy
     if strategy.delta > 0 or not math.isfinite(strategy.epsilon):
         return ""
-    found = attack(strategy)
-    return unbroken(
-        f"at most {upper(100 * found.guess)} % with the report, {100 * found.blind:.3g} % without"
-    )
+    return unbroken(attack(strategy, subject.solution.workload.domain.names).guessed)
 
 
 def _shuffled(subject: ReportContent) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from stratagem.math.number import integer, upper, users_text
 from stratagem.math.privacy import posterior, surest
 from stratagem.mechanism.memo import Memo
-from stratagem.strategies import Randomiser
+from stratagem.strategies import Randomiser, SurveyStrategy
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,10 @@ class Attack:
     """The odds of two types change by a factor e^epsilon at most."""
     repeated: bool = False
     """Whether it is on all reports of a device with a memo about one value, however many, instead of one."""
+    part: Attack | None = None
+    """That on a report about the part of a survey that is guessed best; None for what is no survey."""
+    about: str = ""
+    """The attributes that a part asks about; empty for what is no part."""
 
     @property
     def blind(self) -> float:
@@ -58,7 +63,7 @@ class Attack:
             "belief_after_one_half": self.believed,
             "epsilon": self.epsilon,
             "roc": [list(point) for point in self.roc],
-        }
+        } | ({"part": {"about": self.part.about} | self.part.record()} if self.part else {})
 
     @property
     def _known(self) -> str:
@@ -67,11 +72,20 @@ class Attack:
     @property
     def guesses(self) -> str:
         """How often the best guess is right, with the report and without, in a sentence."""
+        one = self.part or self
+        answers = f"answers to {one.about}" if one.about else "answers"
         return (
-            f"Whoever guesses one of {users_text(self.values)} equally likely answers is right with probability "
-            f"at most {upper(100 * self.guess)} % with {self._known} and the best attack on "
-            f"{'them' if self.repeated else 'it'}, {percent(self.blind)} without."
+            f"Whoever guesses one of {users_text(one.values)} equally likely {answers} is right with probability "
+            f"at most {upper(100 * one.guess)} % with {self._known} and the best attack on "
+            f"{'them' if self.repeated else 'it'}, {percent(one.blind)} without."
         )
+
+    @property
+    def guessed(self) -> str:
+        """How often the best guess is right, with the report and without, in brief."""
+        one = self.part or self
+        asked = one.about and f"asked about {one.about}: "
+        return f"{asked}at most {upper(100 * one.guess)} % with the report, {percent(one.blind)} without"
 
     def __str__(self) -> str:
         """Return what it means for one person in three sentences."""
@@ -85,10 +99,12 @@ class Attack:
         )
 
 
-def attack(strategy: Randomiser) -> Attack:
+def attack(strategy: Randomiser, names: Sequence[str] = ()) -> Attack:
     """Return what an attacker learns from one report of a strategy.
 
     Exact for two-level strategies of up to 8,192 types and matrices that are not too large; upper limits otherwise.
+    Of a survey, whose attributes have these names, it is on all answers of a person together, and `part` on those that
+    a report is about.
 
     Raises:
         ValueError: without a finite epsilon.
@@ -99,14 +115,21 @@ def attack(strategy: Randomiser) -> Attack:
         >>> round(found.guess, 4), round(found.advantage, 4)
         (0.4754, 0.3005)
     """
-    blanket = strategy.blanket
-    return Attack(strategy.domain_size, min(1.0, strategy.guess), blanket.distance, math.log(blanket.ratio))
+    blanket, part = strategy.blanket, None
+    match strategy:
+        case SurveyStrategy(parts=parts):
+            most = max(parts, key=lambda one: one.strategy.guess)
+            about = " x ".join(names[i] if names else f"attribute {i + 1}" for i in most.attributes)
+            part = replace(attack(most.strategy), about=about)
+    guess = min(1.0, strategy.guess)
+    return Attack(strategy.domain_size, guess, blanket.distance, math.log(blanket.ratio), part=part)
 
 
-def attack_repeated(memo: Memo) -> Attack:
+def attack_repeated(memo: Memo, names: Sequence[str] = ()) -> Attack:
     """Return what an attacker learns from all reports of a device about one value, however many, if it keeps its memo.
 
-    Many enough of them tell the permanent report, and no number tells more (theory.md, section 12).
+    Many enough of them tell the permanent report, and no number tells more (theory.md, section 12). A device with a
+    memo keeps the part of a survey that it asks about; `names` are as in `attack`.
 
     Example:
         >>> import stratagem as st
@@ -114,7 +137,7 @@ def attack_repeated(memo: Memo) -> Attack:
         >>> round(attack_repeated(memo).guess, 3)
         0.44
     """
-    return replace(attack(memo.permanent_table.strategy), repeated=True)
+    return replace(attack(memo.permanent_table.strategy, names), repeated=True)
 
 
 def roc(strategy: Randomiser, one: int, other: int) -> np.ndarray:

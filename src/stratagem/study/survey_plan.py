@@ -19,7 +19,7 @@ from stratagem.io.table import Table
 from stratagem.math.deadline import granted, within
 from stratagem.math.number import users_text
 from stratagem.math.privacy import surest
-from stratagem.mechanism.usable import Usability, usability
+from stratagem.mechanism.usable import LEAST, Usability, usability
 from stratagem.solvers import Auto, Callback
 from stratagem.study.attacks import percent
 from stratagem.study.least_budget import least_budget
@@ -112,7 +112,7 @@ class SurveyPlan(PlannedMechanism):
         return [
             "\n".join([said, *self.first()]),
             self.table(),
-            "\n".join([about, *useless]),
+            "\n".join([about, *[LEAST] * (len(useless) < len(self.questions)), *useless]),
             "\n".join([*self._cost(), proven]),
         ]
 

@@ -334,11 +334,11 @@ function facts() {
     ...(isSurvey() ? { "Questions": client.parts.map(shared).join("; ") } : {}),
     "Possible reports": table.outputs.toLocaleString("en"),
     "Sent to": place || "nowhere",
-    "Not sent": "your answer, cookies; the server sees your network address, browser and language, as every server does",
+    "Not sent": "which answer you gave, cookies; the server sees your network address, browser and language, as every server does",
     "Kept here": memo
-      ? `${isSurvey() ? "which questions it asks, " : ""}a permanent report for each possible answer, a report that waits, and how many were sent; never your answer`
+      ? `${isSurvey() ? "which questions it asks, " : ""}a permanent report for each possible answer, a report that waits, and how many were sent; never which answer you gave`
       : submit && record.lasting
-        ? `${isSurvey() ? "which questions it asks, " : ""}a report that waits, and that it was sent; never your answer`
+        ? `${isSurvey() ? "which questions it asks, " : ""}a report that waits, and that it was sent; never which answer you gave`
         : "nothing",
   };
 }
