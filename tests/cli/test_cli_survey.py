@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from asked import PEOPLE, counts, estimate, mechanism
+from asked import PEOPLE, counts, estimate, mechanism, people
 from commands import assert_refused, plain, run, run_json
 from reading import Page
 from stratagem.collection.tally import Tally, tally_data
@@ -219,3 +219,34 @@ def test_the_page_has_the_title_of_the_file_of_queries(capsys, folder):
     for more, title in (((), "How we live"), (("--question", "How old?", "--force"), "How old?")):
         assert run(capsys, *asked, *more)[0] == 0
         assert Page(Path("q.html").read_text("utf-8")).text.split("\n")[0].startswith(title)
+
+
+def test_a_simulation_is_about_people_and_as_exact_as_planned(capsys, folder):
+    """Weights, of the ages and of the mean, say how much errors count: nothing of people is multiplied by them."""
+    users, found = people()[:4000], mechanism()
+    ages, incomes = (20, 30, 40, 45), (500, 1500, 2500, "")
+    texts = (ages, ("Nord", "Süd", "Elbe", ""), incomes, ("no", "yes"))
+    rows = [[one[cell] for one, cell in zip(texts, row, strict=True)] for row in users]
+    with Path("people.csv").open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([[one.name for one in found.attributes], *rows])
+    columns = [part for one in found.attributes for part in ("--column", f"{one.name}={one.name}")]
+    asked = ["simulate", "s.ldp.json", "--data", "people.csv", *columns, "--invalid", "other"]
+    asked += ["--repetitions", "40"]
+    data = run_json(capsys, *asked, "--queries", "100")
+    labels = {one["label"]: one["true"] for one in data["answers"]}
+    assert not any(label.startswith("0.5 ×") for label in labels)
+    assert labels["age below 34 years"] == (users[:, 0] < 2).sum()
+    told = {(one["question"], one["kind"]): one for one in data["questions"]}
+    assert [one for one, _ in told] == ["age", "région x income", "région", "income", "../a b"]
+    expected = found.estimate(counts()).by_question()
+    for one, (question, own) in zip(data["questions"], expected, strict=True):
+        assert one["people"] == (question.kind != "mean")
+        if one["people"]:
+            share = np.sqrt(np.square(own.standard_errors).mean()) / PEOPLE * np.sqrt(PEOPLE / len(users))
+            assert one["predicted"] == pytest.approx(share, rel=0.05)
+        assert one["observed"] == pytest.approx(one["predicted"], rel=0.5)
+    assert 400 > told["income", "mean"]["predicted"] > 10, "euros"
+    status, out, _ = run(capsys, *asked)
+    assert status == 0
+    line = next(line for line in out.splitlines() if line.startswith("age  ") and line.endswith("%"))
+    assert float(line.split()[1]) == pytest.approx(100 * told["age", "prefix"]["predicted"], rel=0.01)
