@@ -250,3 +250,23 @@ def test_a_simulation_is_about_people_and_as_exact_as_planned(capsys, folder):
     assert status == 0
     line = next(line for line in out.splitlines() if line.startswith("age  ") and line.endswith("%"))
     assert float(line.split()[1]) == pytest.approx(100 * told["age", "prefix"]["predicted"], rel=0.01)
+
+
+def test_a_survey_is_usable_where_every_question_is_and_has_the_shares_of_its_questions(capsys, folder):
+    """At 250 people the mean of all errors would do, while one table has too many cells."""
+    for people_asked, usable in ((250, False), (PEOPLE, True)):
+        rng = np.random.default_rng(1)
+        reports = mechanism().strategy.randomise(people()[:people_asked], rng)
+        save(mechanism(), np.bincount(reports, minlength=mechanism().outputs), "few.json")
+        found = run_json(capsys, "estimate", "s.ldp.json", "few.json", "--method", "recommended")
+        assert found["usable"] == usable == all(one["usable"] for one in found["questions"])
+        useless = [one["ways"] for one in found["questions"] if not one["usable"]]
+        assert found["ways"] == useless[0] if len(useless) == 1 else (found["ways"] is None) == usable
+        if useless:
+            assert any(one["usable"] for one in found["questions"]), "a control"
+            assert found["ways"]["people"] == max(one["people"] for one in useless)
+        told = [one for question in found["questions"] for one in question.get("shares", ())]
+        assert found["shares"] == told
+        assert told
+        top = run_json(capsys, "estimate", "s.ldp.json", "few.json", "--top", "3")
+        assert top["usable"] == usable

@@ -20,7 +20,7 @@ from stratagem.io.table import Table
 from stratagem.math.number import number_text, spread
 from stratagem.mechanism.export.saved import StoredStrategy
 from stratagem.mechanism.mechanism import Mechanism
-from stratagem.mechanism.usable import Usability, estimate_usability
+from stratagem.mechanism.usable import Usability, estimate_usability, verdicts_data
 from stratagem.report.question import (
     QuestionResult,
     by_question,
@@ -74,11 +74,12 @@ class Estimated:
     @cached_property
     def questions(self) -> list[QuestionResult]:
         """The questions of a survey; none where something else was asked, or the largest answers alone."""
+        return self.by_question() if self._survey and self.chosen is None else []
+
+    @property
+    def _survey(self) -> bool:
         asked = self.estimate.workload
-        survey = is_survey(asked) or (is_survey(self.mechanism.workload) and are_few(asked))
-        if not survey or self.chosen is not None:
-            return []
-        return self.by_question()
+        return is_survey(asked) or (is_survey(self.mechanism.workload) and are_few(asked))
 
     def by_question(self) -> list[QuestionResult]:
         """Return the answers by question, whatever was asked."""
@@ -114,14 +115,19 @@ class Estimated:
         }
         if self.people is not None:
             tail["synthetic"] = self.people.data()
-        told = [one.data() for one in shares_of_people(found, self.chosen, of_all=self.of_all) or ()]
+        asked = [one.record() for one in self.questions]
+        if asked:
+            shares = [share for one in asked for share in one.get("shares", ())]
+        else:
+            shares = [one.data() for one in shares_of_people(found, self.chosen, of_all=self.of_all) or ()]
+        judged = [one.verdict for one in self.by_question()] if self._survey else [self.verdict]
         return (
             head
             | answers_data(answers, found.details, found.naming)
             | tail
-            | self.verdict.data()
-            | {"shares": told}
-            | ({"questions": [one.record() for one in self.questions]} if self.questions else {})
+            | verdicts_data(judged)
+            | {"shares": shares}
+            | ({"questions": asked} if asked else {})
         )
 
     def sentences(self) -> Iterator[str | Table]:
@@ -264,10 +270,8 @@ class Simulated:
             people = counts_users(one.workload)
             places = one.places if people else one.places[~counting(one.workload.matrix())]
             known = self.result.standard_errors
-            predicted, observed = (
-                None if errors is None else math.sqrt(float(np.square(errors[places]).mean())) / N
-                for errors in (known, self.result.errors)
-            )
+            predicted = None if known is None else _typical(known[places]) / N
+            observed = _typical(self.result.errors[places]) / N
             name = " x ".join(asked.domain.names[i] for i in one.about) or "everybody"
             found.append(QuestionErrors(name, one.kind, people, predicted, observed))
         return found
@@ -316,6 +320,11 @@ class Simulated:
             for i in self.shown
         ]
         return Table(("query", "true", "estimate", "off by", "predicted standard error"), rows)
+
+
+def _typical(errors: np.ndarray) -> float:
+    """Return the root mean square."""
+    return math.sqrt(float(np.square(errors).mean()))
 
 
 def simulated(
