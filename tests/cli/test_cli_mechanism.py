@@ -222,7 +222,7 @@ def test_sums_are_of_what_the_bins_hold(capsys, tmp_path, case):
         assert one["share"] == pytest.approx(truth / 40)
         assert one["answered"]["answer"] == pytest.approx(40)
         _, said, _ = run(capsys, "estimate", bundle, counts, "--workload", workload)
-        assert "averages of the 40 ± 0 (standard error) who gave another answer than 'other'" in said.replace(
+        assert "averages of the 40 (interval 39 to 41) who gave another answer than 'other'" in said.replace(
             "\n", " "
         )
         assert "%" not in said.partition("averages")[2]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from asked import PEOPLE, counts, estimate, mechanism
+from asked import PEOPLE, counts, estimate, mechanism, people
 from commands import assert_refused, plain, run, run_json
 from reading import Page
 from stratagem.collection.tally import Tally, tally_data
@@ -221,3 +221,54 @@ def test_the_page_has_the_title_of_the_file_of_queries(capsys, folder):
     for more, title in (((), "How we live"), (("--question", "How old?", "--force"), "How old?")):
         assert run(capsys, *asked, *more)[0] == 0
         assert Page(Path("q.html").read_text("utf-8")).text.split("\n")[0].startswith(title)
+
+
+def test_a_simulation_is_about_people_and_as_exact_as_planned(capsys, folder):
+    """Weights, of the ages and of the mean, say how much errors count: nothing of people is multiplied by them."""
+    users, found = people()[:4000], mechanism()
+    ages, incomes = (20, 30, 40, 45), (500, 1500, 2500, "")
+    texts = (ages, ("Nord", "Süd", "Elbe", ""), incomes, ("no", "yes"))
+    rows = [[one[cell] for one, cell in zip(texts, row, strict=True)] for row in users]
+    with Path("people.csv").open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([[one.name for one in found.attributes], *rows])
+    columns = [part for one in found.attributes for part in ("--column", f"{one.name}={one.name}")]
+    asked = ["simulate", "s.ldp.json", "--data", "people.csv", *columns, "--invalid", "other"]
+    asked += ["--repetitions", "40"]
+    data = run_json(capsys, *asked, "--queries", "100")
+    labels = {one["label"]: one["true"] for one in data["answers"]}
+    assert not any(label.startswith("0.5 ×") for label in labels)
+    assert labels["age below 34 years"] == (users[:, 0] < 2).sum()
+    told = {(one["question"], one["kind"]): one for one in data["questions"]}
+    assert [one for one, _ in told] == ["age", "région x income", "région", "income", "../a b"]
+    expected = found.estimate(counts()).by_question()
+    for one, (question, own) in zip(data["questions"], expected, strict=True):
+        assert one["people"] == (question.kind != "mean")
+        if one["people"]:
+            share = np.sqrt(np.square(own.standard_errors).mean()) / PEOPLE * np.sqrt(PEOPLE / len(users))
+            assert one["predicted"] == pytest.approx(share, rel=0.05)
+        assert one["observed"] == pytest.approx(one["predicted"], rel=0.5)
+    assert 400 > told["income", "mean"]["predicted"] > 10, "euros"
+    status, out, _ = run(capsys, *asked)
+    assert status == 0
+    line = next(line for line in out.splitlines() if line.startswith("age  ") and line.endswith("%"))
+    assert float(line.split()[1]) == pytest.approx(100 * told["age", "prefix"]["predicted"], rel=0.01)
+
+
+def test_a_survey_is_usable_where_every_question_is_and_has_the_shares_of_its_questions(capsys, folder):
+    """At 250 people the mean of all errors would do, while one table has too many cells."""
+    for people_asked, usable in ((250, False), (PEOPLE, True)):
+        rng = np.random.default_rng(1)
+        reports = mechanism().strategy.randomise(people()[:people_asked], rng)
+        save(mechanism(), np.bincount(reports, minlength=mechanism().outputs), "few.json")
+        found = run_json(capsys, "estimate", "s.ldp.json", "few.json", "--method", "recommended")
+        assert found["usable"] == usable == all(one["usable"] for one in found["questions"])
+        useless = [one["ways"] for one in found["questions"] if not one["usable"]]
+        assert found["ways"] == useless[0] if len(useless) == 1 else (found["ways"] is None) == usable
+        if useless:
+            assert any(one["usable"] for one in found["questions"]), "a control"
+            assert found["ways"]["people"] == max(one["people"] for one in useless)
+        told = [one for question in found["questions"] for one in question.get("shares", ())]
+        assert found["shares"] == told
+        assert told
+        top = run_json(capsys, "estimate", "s.ldp.json", "few.json", "--top", "3")
+        assert top["usable"] == usable

@@ -260,7 +260,8 @@ def test_shares_say_of_whom_they_are(name):
         made.estimate(made.strategy.histogram(np.array(x), np.random.default_rng(0)))
     )
     assert [share.share for share in found] == pytest.approx(expected)
-    assert {share.words for share in found} == {f"of the 100 ± 0 (standard error) {words}"}
+    known = "100 to 100" if name == "neither" else "99 to 101"
+    assert {share.words for share in found} == {f"of the 100 (interval {known}) {words}"}
     assert bool(gaps(one)) == (name != "neither")
 
 

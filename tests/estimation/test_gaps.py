@@ -33,8 +33,8 @@ def test_quantiles_are_among_those_who_answered():
     median, of_all = sharp.quantile(0.5), sharp.quantile(0.5, of_all=True)
     assert (
         str(median)
-        == "20 to below 30 years; 95 % sure: from 20 to below 30 years; of the 2,000 ± 0 (standard error) who gave "
-        "another answer than 'other'"
+        == "20 to below 30 years; 95 % sure: from 20 to below 30 years; of the 2,000 (interval 1,999 to 2,001) who "
+        "gave another answer than 'other'"
     )
     assert (median.bin, of_all.bin, sharp.quantile(0.9, of_all=True).value) == (2, 3, "other")
     assert median.data()["answered"]["answer"] == pytest.approx(2000)
@@ -163,7 +163,7 @@ def test_no_more_people_answered_than_there_are():
         answered = (found.quantile(0.5).answered, st.estimation.shares(found)[0].answered)
         assert [one.answer for one in answered] == pytest.approx([min(raw.answer, 2000)] * 2)
         assert all(0 <= one.low <= one.answer <= one.high <= 2000 for one in answered)
-        said = re.search(r"of the ([\d,]+) ± ", str(found.quantile(0.5)))[1]
+        said = re.search(r"of the ([\d,]+) \(interval ", str(found.quantile(0.5)))[1]
         assert int(said.replace(",", "")) <= 2000
     assert above >= 3, "fewer in one of 5,000 runs: the control"
 

@@ -1,5 +1,6 @@
 """Tables by the names of attributes, and all answers as one frame: labels, one answer a cell, no weights."""
 
+import re
 import sys
 from itertools import product
 
@@ -7,9 +8,10 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from asked import PEOPLE, SURVEY, estimate, people
-from stratagem.estimation.question import crossed
+from asked import PEOPLE, SURVEY, estimate, mechanism, people
+from stratagem.estimation.question import UNTOLD, crossed
 from stratagem.estimators import UnsupportedWorkloadError
+from stratagem.report.question import by_question
 from stratagem.workloads import Attribute
 
 METHODS = ["unbiased", "recommended"]
@@ -163,3 +165,45 @@ def test_a_table_lies_the_way_it_fits(sizes, letters, rows):
 @pytest.mark.parametrize("attributes", [(), ("a",), ("a", "b", "c")])
 def test_other_than_two_attributes_are_no_rows_and_columns(attributes):
     assert crossed([numbered(name, 2, 1) for name in attributes], {(0,): 1.0}) is None
+
+
+@pytest.mark.parametrize("many", [40, 60, PEOPLE])
+def test_rows_that_may_be_empty_have_no_shares(many):
+    """The standard errors of the totals are those that the covariance of the cells gives."""
+    made = mechanism()
+    reports = made.strategy.randomise(people()[:many], np.random.default_rng(1))
+    found = made.estimate(np.bincount(reports, minlength=made.outputs), method="recommended")
+    one = by_question(found, 3.0)[1]
+    *_, table, _ = one.crossed()
+    cells = found.raw().marginal("région", "income")
+    answers, C = cells.answers.reshape(4, 4), cells.covariance().reshape(4, 4, 4, 4)
+    certain = [answers[k, :3].sum() > 2 * np.sqrt(C[k, :3, k, :3].sum()) for k in range(3)]
+    *rows, total = ([*line[1:]] for line in table.rows)
+    assert [line != ["–"] * 4 for line in rows] == certain
+    assert ("–" in "".join(map("".join, rows))) == (UNTOLD in table.caption) == (many < PEOPLE)
+    assert all(line[-1] in ("–", "100.0") for line in rows)
+    assert total[-1] == "100.0"
+    assert f"in columns; {UNTOLD}" in table.caption or all(certain)
+    turned = crossed(one.attributes[::-1], {(0, 0): 0.5, (1, 0): 0.25}, "of rows", ({0}, set()))
+    assert [line[1] for line in turned.rows] == ["–", "100.0", "100.0"], "a control"
+
+
+def test_how_many_answered_is_told_with_an_interval_that_post_processing_does_not_narrow():
+    """Cells that cannot be negative raise the gaps, mostly empty, and lower the number of those who answered."""
+    made, rng = mechanism(0.5), np.random.default_rng(4)
+    users = people()[:2000]
+    users[:, 1:3] = np.minimum(users[:, 1:3], (1, 2))  # everybody answers
+    lower = []
+    for _ in range(10):
+        counts = np.bincount(made.strategy.randomise(users, rng), minlength=made.outputs)
+        one = by_question(made.estimate(counts, method="recommended"), 0.5)[1]
+        (caption,) = {
+            re.sub(".* the (.*) who .*", r"\1", table.caption)
+            for table in one.crossed()
+            if " who " in table.caption
+        }
+        number, low, high = (float(word.replace(",", "")) for word in re.findall(r"[\d,]+", caption))
+        assert low <= number <= high
+        lower.append(number < len(users))
+        assert high == len(users)
+    assert all(lower), "a control: the number itself is too low in every sample"

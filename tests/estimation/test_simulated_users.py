@@ -5,6 +5,7 @@ import pytest
 
 import stratagem as st
 from stratagem.estimation.simulation import simulate_users
+from stratagem.estimators import estimator
 
 
 def junta(d, epsilon=1.0):
@@ -83,3 +84,41 @@ def test_simulate_takes_strategies_of_every_kind():
         st.simulate(st.marginals("2^3", 2), strategy, np.ones(8), repetitions=3)
     with pytest.raises(ValueError, match="leave the prior out"):
         st.simulate(workload, strategy, x, repetitions=3, prior=np.full(16, 1 / 16))
+
+
+def survey(*sizes):
+    """A survey of the cells of two tables that share an attribute and the prefixes of a third, and its strategy."""
+    domain = {f"a{k}": size for k, size in enumerate(sizes)}
+    asked = st.Survey(domain).table("a0", "a1").table("a1", "a2").prefix("a3", weight=0.5)
+    made = (((0, 1), 0.4), ((1, 2), 0.3), ((3,), 0.3))
+    parts = [
+        st.strategies.SurveyPart(
+            own, st.published.randomised_response(int(np.prod([sizes[i] for i in own])), 1.0), share
+        )
+        for own, share in made
+    ]
+    return asked.workload, st.strategies.SurveyStrategy(sizes, tuple(parts))
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("rest", [(), (1000,) * 8], ids=["few", "10^27"])
+def test_surveys_are_predicted_by_their_tables_whatever_all_attributes_make_together(rest):
+    """Normal approximation, false alarms about 1e-6; a prediction a third too large must be noticed."""
+    workload, strategy = survey(3, 2, 4, 5, *rest)
+    values = np.random.default_rng(2).integers(0, 2, size=(40, 4 + len(rest)))
+    found = simulate_users(workload, strategy, values, np.full(40, 50), repetitions=120)
+    assert found.standard_errors is not None
+    assert np.square(found.standard_errors).sum() == pytest.approx(found.predicted)
+    np.testing.assert_allclose(found.truth, workload.answer_users(np.repeat(values, 50, axis=0)))
+    assert abs(found.ratio - 1) < 5 * found.ratio_error
+    assert abs(0.75 * found.ratio - 1) > 5 * 0.75 * found.ratio_error
+
+
+def test_the_prediction_for_a_survey_is_that_of_all_its_user_types():
+    workload, strategy = survey(3, 2, 4, 5)
+    x = np.random.default_rng(3).integers(0, 9, size=workload.domain_size)
+    found = st.simulate(workload, strategy, x, repetitions=2)
+    assert found.predicted == pytest.approx(st.evaluate(workload, strategy).total_variance(x))
+    each = estimator(strategy).variances(workload, x)
+    np.testing.assert_allclose(found.standard_errors, np.sqrt(each))
+    assert found.users == x.sum()

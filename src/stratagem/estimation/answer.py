@@ -127,16 +127,19 @@ def answered_words(answered: Answer) -> str:
     """Return how many people answered, in words.
 
     >>> answered_words(Answer(0, "age answered", 12180.2, 209.7, 11769.2, 12591.2))
-    'of the 12,180 ± 210 (standard error) who answered'
+    'of the 12,180 (interval 11,769 to 12,591) who answered'
     """
     return f"of the {counted_words(answered)}"
 
 
 def counted_words(answered: Answer) -> str:
-    """Return how many people there are of those whom a label names, with the standard error."""
+    """Return how many people there are of those whom a label names, with the interval.
+
+    It holds the truth where post-processing moved the number, which a standard error beside it would not say.
+    """
     left_out = (words for words in (VALUED, NEITHER) if answered.label.endswith(words.removeprefix("who ")))
     who = next(left_out, ANSWERED)
-    return f"{answered.answer:,.0f} ± {answered.standard_error:,.0f} (standard error) {who}"
+    return f"{answered.answer:,.0f} (interval {answered.low:,.0f} to {answered.high:,.0f}) {who}"
 
 
 Details = Mapping[str, Any]

@@ -24,6 +24,8 @@ PLAIN = ("identity", "prefix", "queries", "total")
 NUMBERS = ("people", "sum", "standard_error", "low", "high")
 """Columns of records beside those that say what is asked."""
 
+UNTOLD = "– where the total of the row is at most twice its standard error, too little to share out"
+
 Sums = Literal["of all", "of rows", ""]
 """The sums at the ends of a table: none, or those of shares of all people, or of the people in each row."""
 
@@ -154,9 +156,12 @@ class QuestionAnswers(Recorded):
         known = {one.query: one.answer if sums else one.standard_error for one in self.answers}
         return self.cross({cell: size / self.users for cell, size in known.items()}, sums) if whole else None
 
-    def cross(self, shares: Mapping[int, float], sums: Sums = "of all") -> Table | None:
+    def cross(
+        self, shares: Mapping[int, float], sums: Sums = "of all", doubtful: Sequence[set[int]] = ()
+    ) -> Table | None:
         """Return shares of people by the numbers of the cells as rows and columns (see `crossed`)."""
-        return crossed(self.attributes, {self.place(cell): share for cell, share in shares.items()}, sums)
+        cells = {self.place(cell): share for cell, share in shares.items()}
+        return crossed(self.attributes, cells, sums, doubtful)
 
     @property
     def headings(self) -> tuple[str, ...]:
@@ -181,13 +186,17 @@ def _free(name: str) -> str:
 
 
 def crossed(
-    attributes: Sequence[Attribute], cells: Mapping[tuple[int, ...], float], sums: Sums = "of all"
+    attributes: Sequence[Attribute],
+    cells: Mapping[tuple[int, ...], float],
+    sums: Sums = "of all",
+    doubtful: Sequence[set[int]] = (),
 ) -> Table | None:
     """Return shares of people by their values as a table of rows and columns, in per cent with sums at both ends.
 
     Values without any cell are left out. The first attribute has the rows, or the second where only that fits. None
     for other than two attributes, or a table that is wider than a screen or has more than 48 rows both ways. Shares
-    of rows are those among the people of the row; where nobody is left in it there are none.
+    of rows are those among the people of the row; there are none, but dashes, where nobody is left in it, and for the
+    values of each attribute in `doubtful`, whose people are too few to be told from none.
 
     >>> from stratagem.domain import Labels
     >>> two = Attribute("region", Labels(("North", "South"))), Attribute("smokes", Labels(("no", "yes")))
@@ -208,12 +217,17 @@ def crossed(
         return None
     turned = {(column, row): share for (row, column), share in cells.items()}
     first, second = attributes
-    both = _laid_out(first, second, cells, sums), _laid_out(second, first, turned, sums)
+    rows, columns = doubtful or (set[int](), set[int]())
+    both = _laid_out(first, second, cells, sums, rows), _laid_out(second, first, turned, sums, columns)
     return next((one for one in both if len(one.rows) <= ROWS and one.fits()), None)
 
 
 def _laid_out(
-    first: Attribute, second: Attribute, cells: Mapping[tuple[int, ...], float], sums: Sums
+    first: Attribute,
+    second: Attribute,
+    cells: Mapping[tuple[int, ...], float],
+    sums: Sums,
+    doubtful: set[int],
 ) -> Table:
     rows, columns = (sorted({pair[side] for pair in cells}) for side in (0, 1))
     grid = np.array([[cells[row, column] for column in columns] for row in rows])
@@ -223,17 +237,19 @@ def _laid_out(
         grid = np.vstack([grid, grid.sum(axis=0)])
     if sums == "of rows":
         people = grid[:, -1:]
-        grid = np.divide(grid, people, out=np.full_like(grid, np.nan), where=people > 0)
+        known = (people > 0) & ~np.isin([*rows, -1], [*doubtful])[:, None]
+        grid = np.divide(grid, people, out=np.full_like(grid, np.nan), where=known)
     heads += total
+    why = f"; {UNTOLD}" if np.isnan(grid).any() else ""
     return Table(
         (first.title(), *(second.words(column, column) for column in columns), *total),
         [(head, *(_percent(share) for share in line)) for head, line in zip(heads, grid, strict=True)],
-        caption=f"{first.name} in rows, {second.title()} in columns",
+        caption=f"{first.name} in rows, {second.title()} in columns{why}",
     )
 
 
 def _percent(share: float) -> str:
-    return "" if math.isnan(share) else f"{round(100 * share, 1) + 0.0:.1f}"
+    return "–" if math.isnan(share) else f"{round(100 * share, 1) + 0.0:.1f}"
 
 
 @final

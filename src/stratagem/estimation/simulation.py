@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stratagem.estimators import Estimator, estimator, evaluate
-from stratagem.estimators.accuracy import check_sizes
+from stratagem.estimators.accuracy import ENTRIES, check_sizes
+from stratagem.estimators.survey import Surveyed
 from stratagem.io.screen import brief, show
 from stratagem.math.counts import Counts, counted
 from stratagem.math.number import entries, integer, user_counts
 from stratagem.math.on_demand import WHOLE
-from stratagem.strategies import Runnable, TranslationStrategy
+from stratagem.strategies import Runnable, SurveyStrategy, TranslationStrategy
 from stratagem.workloads import DomainLike, Workload
 from stratagem.workloads.given import WorkloadLike, workload_of
 from stratagem.workloads.naming import Naming
@@ -114,7 +115,7 @@ def simulate(
 
     All users report `repetitions` times. `workload`, `domain` and `prior` (n,), which chooses the evidence, are
     those of `evaluate`. Reports are drawn as counts, which
-    have the same distribution as those of one report a user; those of translates are drawn one by one.
+    have the same distribution as those of one report a user; those of translates and surveys are drawn one by one.
 
     Raises:
         ValueError: for fewer than 2 repetitions, no users, or a strategy that cannot answer the workload.
@@ -176,19 +177,19 @@ def simulate_users(
     if not len(users) or users.sum() <= 0:
         raise ValueError("no users were given to report, but at least one is needed: give data")
     rngs = (np.random.default_rng([seed, r]) for r in range(repetitions))
-    if (translates := strategy.translated) is not None:
-        if prior is not None:
-            raise ValueError(
-                "a prior was given for a strategy of translates, whose estimates treat all user types alike: leave the "
-                "prior out, or simulate strategy.dense()"
-            )
-        return _one_by_one(workload, translates, coordinates, users, rngs)
+    if prior is not None and strategy.translated is not None:
+        raise ValueError(
+            "a prior was given for a strategy of translates, whose estimates treat all user types alike: leave the "
+            "prior out, or simulate strategy.dense()"
+        )
+    match strategy.translated or strategy:
+        case TranslationStrategy() | SurveyStrategy() as one if prior is None:
+            return _one_by_one(workload, one, coordinates, users, rngs)
     x = np.zeros(workload.domain_size, dtype=users.dtype)
     np.add.at(x, np.ravel_multi_index(tuple(coordinates.T), workload.domain.sizes), users)
-    if x.sum(dtype=float) > USERS:
+    if (total := x.sum(dtype=float)) > USERS:
         raise ValueError(
-            f"the data vector counts {x.sum(dtype=float):.3g} users, but at most {USERS:.3g} can be drawn: "
-            "divide the counts"
+            f"the data vector counts {total:.3g} users, but at most {USERS:.3g} can be drawn: divide the counts"
         )
     scores = estimator(strategy, prior)
     predicted = scores.accuracy(workload).total_variance(x)
@@ -206,7 +207,7 @@ def simulate_users(
 
 def _one_by_one(
     workload: Workload,
-    strategy: TranslationStrategy,
+    strategy: TranslationStrategy | SurveyStrategy,
     coordinates: np.ndarray,
     users: np.ndarray,
     rngs: Iterator[np.random.Generator],
@@ -221,15 +222,39 @@ def _one_by_one(
             f"give at most {ONE_BY_ONE // len(strategy.sizes):,} users, for example a share of them"
         )
     values = np.repeat(strategy.coordinates(coordinates), users.astype(np.int64), axis=0)
+    scores = estimator(strategy)
+    match strategy:
+        case SurveyStrategy():
+            predicted, errors = _by_table(workload, strategy, values)
+        case _:
+            predicted, errors = _predicted(workload, strategy, values), None
     return _repeated(
-        estimator(strategy),
+        scores,
         (counted(strategy.randomise(values, rng), strategy.outputs) for rng in rngs),
         naming=Naming.of(workload),
         users=len(values),
         truth=workload.answer_users(values),
-        standard_errors=None,
-        predicted=_predicted(workload, strategy, values),
+        standard_errors=errors,
+        predicted=predicted if predicted > ROUNDING * len(values) * workload.mean_square else 0.0,
     )
+
+
+def _by_table(
+    workload: Workload, strategy: SurveyStrategy, values: np.ndarray
+) -> tuple[float, np.ndarray | None]:
+    """Return the exact total variance and every standard error (p,) of a survey, from the tables of its parts alone.
+
+    There are no standard errors where the queries about a table are very many.
+    """
+    scores, sizes = Surveyed(strategy), strategy.sizes
+
+    def onto(attributes: tuple[int, ...]) -> np.ndarray:
+        cells = math.prod(sizes[i] for i in attributes)
+        return np.bincount(strategy.cells(attributes, values), minlength=cells).astype(float)
+
+    total = math.fsum(float(onto(attributes) @ one) for attributes, one in scores.by_cell(workload))
+    few = all(one.workload.queries * one.workload.domain_size <= ENTRIES for one in scores.asked(workload))
+    return total, np.sqrt(scores.variances_of(workload, onto)) if few else None
 
 
 def _predicted(workload: Workload, strategy: TranslationStrategy, values: np.ndarray) -> float:
@@ -237,8 +262,6 @@ def _predicted(workload: Workload, strategy: TranslationStrategy, values: np.nda
     accuracy = evaluate(workload, strategy)
     per_type, chosen = accuracy.per_type, list(accuracy.attributes or range(len(strategy.sizes)))
     if len(per_type) == 1:
-        total = len(values) * float(per_type[0])
-    else:
-        cells = np.ravel_multi_index(tuple(values.T[chosen]), [strategy.sizes[i] for i in chosen])
-        total = float(per_type[cells].sum())
-    return total if total > ROUNDING * len(values) * workload.mean_square else 0.0
+        return len(values) * float(per_type[0])
+    cells = np.ravel_multi_index(tuple(values.T[chosen]), [strategy.sizes[i] for i in chosen])
+    return float(per_type[cells].sum())

@@ -26,7 +26,7 @@ from stratagem.estimators.estimator import (
     settled,
 )
 from stratagem.estimators.overlap import Overlapping, overlapping
-from stratagem.estimators.part import Alone, PartScores, SeparableAccuracy
+from stratagem.estimators.part import Alone, ByCell, Onto, PartScores, SeparableAccuracy
 from stratagem.math.counts import Counts, SparseCounts
 from stratagem.strategies.survey import SplitStrategy, SurveyStrategy
 from stratagem.workloads import Workload
@@ -172,8 +172,7 @@ class Surveyed(Estimator):
         return workload.scale * total
 
     def accuracy(self, workload: Workload) -> Accuracy:
-        asked = self.asked(workload)
-        terms = [term for part, queries, _ in asked for term in self.tables[part].by_cell(levelled(queries))]
+        terms = self.by_cell(workload)
         n, sizes = workload.domain_size, self.strategy.sizes
         if n > WRITTEN:
             mean = np.array([math.fsum(float(one.mean()) for _, one in terms)])
@@ -182,6 +181,11 @@ class Surveyed(Estimator):
         for attributes, one in terms:
             per_type += one.reshape([a if i in attributes else 1 for i, a in enumerate(sizes)])
         return Accuracy(self.objective(workload), per_type.ravel(), workload.queries)
+
+    def by_cell(self, workload: Workload) -> list[ByCell]:
+        """Return functions of the cells of tables whose sum is the variance that a user adds to all answers."""
+        asked = self.asked(workload)
+        return [one for part, queries, _ in asked for one in self.tables[part].by_cell(levelled(queries))]
 
     def gathered(self, workload: Workload, values: Callable[[PartQueries], np.ndarray]) -> np.ndarray:
         """Return one number a query (p,) from those of every part."""
@@ -196,20 +200,19 @@ class Surveyed(Estimator):
         def onto(attributes: tuple[int, ...]) -> np.ndarray:
             return table.sum(axis=tuple(i for i in range(table.ndim) if i not in attributes)).ravel()
 
-        return self.gathered(
-            workload, lambda asked: self.tables[asked.part].variances(levelled(asked.workload), onto)
-        )
+        return self.variances_of(workload, onto)
+
+    def variances_of(self, workload: Workload, onto: Onto | None) -> np.ndarray:
+        """Return the variance (p,) of every answer for users whose tables are known, or from one of random type."""
+        tables = self.tables
+        return self.gathered(workload, lambda one: tables[one.part].variances(levelled(one.workload), onto))
 
     def _typical(self, workload: Workload) -> np.ndarray:
-        return self.gathered(
-            workload, lambda asked: self.tables[asked.part].variances(levelled(asked.workload), None)
-        )
+        return self.variances_of(workload, None)
 
     def _largest(self, workload: Workload) -> np.ndarray:
         """Return upper bounds (p,): the largest variance of a part and the largest spread, as if of one user type."""
-        return self.gathered(
-            workload, lambda asked: self.tables[asked.part].largest(levelled(asked.workload))
-        )
+        return self.gathered(workload, lambda one: self.tables[one.part].largest(levelled(one.workload)))
 
     def _worst(self, workload: Workload) -> float:
         return float(self._largest(workload).max())

@@ -53,8 +53,7 @@ from stratagem.mechanism.table import (
 )
 from stratagem.strategies import MatrixStrategy, SurveyStrategy
 from stratagem.workloads import Domain, DomainLike, Workload, given
-from stratagem.workloads.combined import without_weights
-from stratagem.workloads.question import is_survey
+from stratagem.workloads.question import as_asked
 from stratagem.workloads.serial import over, to_data
 
 if TYPE_CHECKING:
@@ -276,8 +275,7 @@ class Mechanism:
             ValueError: as `estimate`, and for several rounds without a memo.
         """
         options |= {"prior": self.prior, "rounds": self._rounds(rounds)}
-        own = without_weights(self.workload) if is_survey(self.workload) else self.workload
-        asked = own if workload is None else workload
+        asked = as_asked(self.workload) if workload is None else workload
         return estimate(self.strategy, counts, asked, base=self.workload, **options)
 
     def _rounds(self, number: int) -> list[Rounds]:

@@ -93,6 +93,19 @@ class Usability:
         return {"usable": self.usable, "ways": None if self.ways is None else asdict(self.ways)}
 
 
+def verdicts_data(found: Sequence[Usability]) -> dict[str, Any]:
+    """Return the verdict on all questions as JSON values: usable if each of them is, else what is enough for each."""
+    useless = [one.data()["ways"] for one in found if not one.usable]
+    if not useless or None in useless:
+        return {"usable": not useless, "ways": None}
+    each = {name: [ways[name] for ways in useless] for name in useless[0]}
+    most = {"people": max, "epsilon": max, "values": min}
+    return {
+        "usable": False,
+        "ways": {name: None if None in every else most[name](every) for name, every in each.items()},
+    }
+
+
 def largest_error(mean: float | None) -> float:
     """Return the largest standard error with which answers are usable, as a share of what they could be.
 

@@ -23,9 +23,8 @@ from stratagem.study.optimisation import CERTIFIED, ENDED_BY_HAND
 from stratagem.study.ranking import rank_affordable
 from stratagem.study.solution import Solution, certify
 from stratagem.workloads import Attribute
-from stratagem.workloads.combined import without_weights
 from stratagem.workloads.naming import Naming
-from stratagem.workloads.question import is_survey
+from stratagem.workloads.question import as_asked
 
 FACTORS = (0.25, 0.5, 0.75, 1.5, 2.0, 4.0)
 """Other budgets of a report, as multiples of the one asked for."""
@@ -157,8 +156,7 @@ class ReportContent:
     @cached_property
     def told(self) -> Naming:
         """The same as people read the answers: of a survey without its weights."""
-        workload = self.solution.workload
-        return Naming.of(without_weights(workload)) if is_survey(workload) else self.naming
+        return Naming.of(as_asked(self.solution.workload))
 
 
 def rated(saved: Mechanism | StoredStrategy, objective: str = Average.kind) -> Solution:

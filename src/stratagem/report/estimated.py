@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from stratagem.estimation.answer import answers_data
 from stratagem.estimation.estimate import LISTED, Estimate
@@ -14,10 +17,10 @@ from stratagem.estimation.simulation import Simulation, simulate_users
 from stratagem.estimation.synthetic import SyntheticPeople
 from stratagem.io.screen import visible
 from stratagem.io.table import Table
-from stratagem.math.number import spread
+from stratagem.math.number import number_text, spread
 from stratagem.mechanism.export.saved import StoredStrategy
 from stratagem.mechanism.mechanism import Mechanism
-from stratagem.mechanism.usable import LEAST, Usability, estimate_usability
+from stratagem.mechanism.usable import LEAST, Usability, estimate_usability, verdicts_data
 from stratagem.report.question import (
     QuestionResult,
     by_question,
@@ -27,8 +30,8 @@ from stratagem.report.question import (
     typical_error,
 )
 from stratagem.report.wording import counted
-from stratagem.workloads.explicit import counts_users
-from stratagem.workloads.question import are_few, is_survey
+from stratagem.workloads.explicit import counting, counts_users
+from stratagem.workloads.question import are_few, as_asked, is_survey, questions
 from stratagem.workloads.serial import over
 
 if TYPE_CHECKING:
@@ -71,11 +74,12 @@ class Estimated:
     @cached_property
     def questions(self) -> list[QuestionResult]:
         """The questions of a survey; none where something else was asked, or the largest answers alone."""
+        return self.by_question() if self._survey and self.chosen is None else []
+
+    @property
+    def _survey(self) -> bool:
         asked = self.estimate.workload
-        survey = is_survey(asked) or (is_survey(self.mechanism.workload) and are_few(asked))
-        if not survey or self.chosen is not None:
-            return []
-        return self.by_question()
+        return is_survey(asked) or (is_survey(self.mechanism.workload) and are_few(asked))
 
     def by_question(self) -> list[QuestionResult]:
         """Return the answers by question, whatever was asked."""
@@ -111,14 +115,19 @@ class Estimated:
         }
         if self.people is not None:
             tail["synthetic"] = self.people.data()
-        told = [one.data() for one in shares_of_people(found, self.chosen, of_all=self.of_all) or ()]
+        asked = [one.record() for one in self.questions]
+        if asked:
+            shares = [share for one in asked for share in one.get("shares", ())]
+        else:
+            shares = [one.data() for one in shares_of_people(found, self.chosen, of_all=self.of_all) or ()]
+        judged = [one.verdict for one in self.by_question()] if self._survey else [self.verdict]
         return (
             head
             | answers_data(answers, found.details, found.naming)
             | tail
-            | self.verdict.data()
-            | {"shares": told}
-            | ({"questions": [one.record() for one in self.questions]} if self.questions else {})
+            | verdicts_data(judged)
+            | {"shares": shares}
+            | ({"questions": asked} if asked else {})
         )
 
     def sentences(self) -> Iterator[str | Table]:
@@ -194,6 +203,26 @@ class Estimated:
         yield from share_tables(found or (), counts=counts)
 
 
+class QuestionErrors(NamedTuple):
+    """The errors of the answers to a question as shares of the people, or where numbers are added up of these sums."""
+
+    question: str
+    kind: str
+    people: bool
+    """Whether the answers count people."""
+    predicted: float | None
+    """Root mean square of the exact standard errors; None where queries are very many."""
+    observed: float
+
+    def row(self) -> tuple[str, ...]:
+        """Return the question and its errors in words, those of a mean in its unit."""
+        shown = (
+            "" if error is None else f"{100 * error:.3g} %" if self.people else number_text(error)
+            for error in (self.predicted, self.observed)
+        )
+        return (self.question, *shown)
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Simulated:
     """The simulation of a saved strategy on the users of a file."""
@@ -233,7 +262,21 @@ class Simulated:
             "ratio_standard_error": None if result.exact else result.ratio_error,
             "normalised_variance": result.normalised,
             "answers": answers,
-        }
+        } | ({"questions": [one._asdict() for one in self.questions]} if self.questions else {})
+
+    @cached_property
+    def questions(self) -> list[QuestionErrors]:
+        """The errors of every question of a survey; none of what is no survey."""
+        asked, found, N = self.result.naming.workload, [], self.result.users
+        for one in questions(asked) if is_survey(asked) else ():
+            people = counts_users(one.workload)
+            places = one.places if people else one.places[~counting(one.workload.matrix())]
+            known = self.result.standard_errors
+            predicted = None if known is None else _typical(known[places]) / N
+            observed = _typical(self.result.errors[places]) / N
+            name = " x ".join(asked.domain.names[i] for i in one.about) or "everybody"
+            found.append(QuestionErrors(name, one.kind, people, predicted, observed))
+        return found
 
     def sentences(self) -> Iterator[str | Table]:
         """Yield whose reports were simulated, some answers as a table, and the errors."""
@@ -247,9 +290,14 @@ class Simulated:
         if result.exact:
             yield "these answers carry no error that double precision can show, so there is none to compare"
             return
-        root = (result.predicted / len(result.truth)) ** 0.5
-        yield f"predicted error of an answer (root mean square): {self._error(root)}"
-        if result.standard_errors is not None:
+        if self.questions:
+            head = ("question", "predicted error", "observed")
+            yield from ("", Table(head, [one.row() for one in self.questions]), "")
+            yield "errors are root mean squares over the answers, as shares of all people, or of a mean in its unit"
+        else:
+            root = (result.predicted / len(result.truth)) ** 0.5
+            yield f"predicted error of an answer (root mean square): {self._error(root)}"
+        if result.standard_errors is not None and not self.questions:
             worst = int(result.standard_errors.argmax())
             error = self._error(float(result.standard_errors[worst]))
             yield f"predicted error of the least accurate one, {result.naming.label(worst)}: {error}"
@@ -257,7 +305,7 @@ class Simulated:
 
     def _error(self, error: float) -> str:
         """Return a standard error as users and a share of them, or where answers count no users as it is."""
-        if counts_users(self.stored.workload):
+        if counts_users(self.result.naming.workload):
             return f"{error:,.1f} users, {100 * error / self.result.users:.2f} % of all"
         return f"{error:,.1f} in the units of the query, {error / self.result.users:.3g} a user"
 
@@ -276,6 +324,11 @@ class Simulated:
         return Table(("query", "true", "estimate", "off by", "predicted standard error"), rows)
 
 
+def _typical(errors: np.ndarray) -> float:
+    """Return the root mean square."""
+    return math.sqrt(float(np.square(errors).mean()))
+
+
 def simulated(
     stored: Mechanism | StoredStrategy,
     domain: Domain,
@@ -286,7 +339,10 @@ def simulated(
     shown: int,
 ) -> Simulated:
     """Return the simulation of a strategy, whose values are those of `domain`, on the users of a file."""
-    asked, runs = over(stored.workload, domain.attributes), {"repetitions": repetitions, "seed": seed}
+    asked, runs = (
+        as_asked(over(stored.workload, domain.attributes)),
+        {"repetitions": repetitions, "seed": seed},
+    )
     about = asked, stored.strategy, users.coordinates, users.counts
     result = simulate_users(*about, **runs, prior=stored.prior)
     return Simulated(stored=stored, users=users, result=result, shown=spread(len(result.truth), shown))

@@ -22,8 +22,13 @@ from stratagem.math.number import number_text, spread
 from stratagem.mechanism.usable import Usability, estimate_usability
 from stratagem.workloads import Attribute
 from stratagem.workloads.explicit import Explicit, counting, counts_users
+from stratagem.workloads.identity import Identity
+from stratagem.workloads.product import Product
 from stratagem.workloads.question import SurveyQuestion
+from stratagem.workloads.table import on_table
 
+CERTAIN = 2.0
+"""Standard errors above which the total of a row is so certain that the shares of its people are told."""
 ORDERED = ("prefix", "all-range")
 """Kinds of questions whose answers tell the median."""
 
@@ -131,21 +136,38 @@ class QuestionResult:
         """
         if len(self.attributes) != 2 or self.question.workload.queries > ROWS * WIDTH:
             return []
-        found = self.answers()
+        found, tables = self.answers(), dict[str, Table | None]()
         every = f"of all {found.users:,} people"
-        tables = {
-            f"Per cent {every}": found.crossed(),
-            f"Per cent of each row, {every}": None if self.gaps else found.crossed("of rows"),
-        }
+        shown = {every: {one.query: one.answer / found.users for one in found.answers}}
         for who, same in by_people(self.shares()).items() if self.gaps else ():
-            shares = {one.query: one.share for one in same}
-            tables |= {
-                f"Per cent {who}": found.cross(shares),
-                f"Per cent of each row, {who}": found.cross(shares, "of rows"),
-            }
+            shown[who] = {one.query: one.share for one in same}
+        for who, cells in shown.items() if found.is_table else ():
+            tables[f"Per cent {who}"] = found.cross(cells)
+            if not self.gaps or who != every:
+                rows = found.cross(cells, "of rows", self._doubtful(found, cells))
+                tables[f"Per cent of each row, {who}"] = rows
         tables["Standard errors, per cent of all"] = found.crossed("")
         known = ((name, table) for name, table in tables.items() if table is not None)
         return [replace(table, caption=f"{name}, {table.caption}") for name, table in known]
+
+    def _doubtful(self, found: QuestionAnswers, cells: Iterable[int]) -> list[set[int]]:
+        """Return the values of each of two attributes whose total over these cells may be nobody.
+
+        It is at most twice its standard error.
+        """
+        domain, doubtful = self.question.workload.domain, list[set[int]]()
+        kept = np.zeros(domain.sizes, dtype=bool)
+        kept[tuple(np.array([found.place(cell) for cell in cells]).T)] = True
+        for side, counted in enumerate((np.any(kept, axis=0), np.any(kept, axis=1))):
+            own, other = domain.part((side,)), domain.part((1 - side,))
+            factors = (Identity(own), Explicit(counted[None].astype(float), other))
+            totals = Product(factors if side == 0 else factors[::-1])
+            every = self.whole.workload.domain
+            over = on_table(totals, self.question.attributes, range(len(every.sizes)), every)
+            plain = self.whole.raw().ask(over)
+            small = plain.unbiased_answers <= CERTAIN * plain.standard_errors
+            doubtful.append({*np.flatnonzero(small).tolist()})
+        return doubtful
 
     def records(self) -> list[dict[str, Any]]:
         """Return a record a query with its labels and interval; of sums of numbers also the average and its interval.

@@ -10,7 +10,7 @@ from itertools import groupby, islice
 import numpy as np
 
 from stratagem.domain.domain import Domain
-from stratagem.workloads.combined import Stack, Weighted
+from stratagem.workloads.combined import Stack, Weighted, without_weights
 from stratagem.workloads.explicit import counting, counts_users
 from stratagem.workloads.table import asks, on_table
 from stratagem.workloads.workload import Margin, Workload
@@ -86,6 +86,11 @@ def questions(workload: Workload) -> list[SurveyQuestion]:
 def is_survey(workload: Workload) -> bool:
     """Return whether a workload asks one question after the other about several attributes, and not too many."""
     return len(workload.domain.sizes) > 1 and len(workload.split()) > 1 and are_few(workload)
+
+
+def as_asked(workload: Workload) -> Workload:
+    """Return the queries as people are asked: those of a survey without weights, which say how much errors count."""
+    return without_weights(workload) if is_survey(workload) else workload
 
 
 def are_few(workload: Workload) -> bool:
