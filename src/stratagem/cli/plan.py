@@ -106,7 +106,7 @@ class ColumnOptions:
 
     def read(self, column: str | None) -> dict[str, Any]:
         """Return the values as `plan` takes them: those of the one column, or of several by name."""
-        names = tuple(text.partition("=")[0] for text in named_columns(column and [column]))
+        names = tuple(text.partition("=")[0] for text in named_columns(None if column is None else [column]))
         stated, units = stated_values(names, self.values)
         policy = self.policy()
         return {
