@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from stratagem.domain import Bins, Codes, Labels
-from stratagem.domain.proposal import MOST, RARE, TAIL, propose, sentences, stated
+from stratagem.domain.proposal import MOST, RARE, STATED, TAIL, Proposal, cautions, propose, sentences, stated
 from stratagem.domain.rounding import round_steps, roundest
 
 
@@ -211,3 +211,20 @@ def test_a_frequent_number_keeps_the_others_apart():
 )
 def test_the_roundest_number_between_two(low, high, number):
     assert roundest(Decimal(low), Decimal(high)) == Decimal(number)
+
+
+@pytest.mark.parametrize(
+    ("texts", "shown"),
+    [
+        (["9", "€ 7.30", "3%"], "'€ 7.30'"),
+        (["12 €", "1'000", "5"], "'12 €'"),
+        (["1,2", "1", "2"], "'1,2'"),
+        (["18-24", "65+", "10k to 30k"], ""),
+        (["1.5", "no", "2"], ""),
+        (["North", "A1", "3 times"], ""),
+    ],
+)
+def test_labels_that_look_like_numbers_are_named(texts, shown):
+    found = cautions("x", Proposal(values=Labels(tuple(texts)), rule=STATED), {})
+    assert len(found) == bool(shown)
+    assert all(f"such as {shown}:" in one for one in found)

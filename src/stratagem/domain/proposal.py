@@ -45,6 +45,8 @@ LONG = 60
 """Letters of edges or labels that stand on one line; longer ones are broken between values."""
 CODE = re.compile(r"-?(9{2,}|999+(\.9+)?)|-[19](\.0+)?")
 """What placeholders of statistics files look like: nines, -1 and -9."""
+AMOUNT = re.compile(r"([€$£¥]\s*)?\d[\d.,' ]*([€$£¥%])?")
+"""A number with the marks of a currency, of per cent or of thousands."""
 DOTTED = re.compile(r"\d{1,2}[./-]\d{1,2}[./-]\d{2,4}")
 """A date as many countries write it, whose day and month nobody can tell apart."""
 FAR = 1.0
@@ -318,7 +320,15 @@ def cautions(column: str, proposal: Proposal, coded: Mapping[str, int]) -> tuple
         f"{column} holds numbers that look like placeholders for no answer (rows with {listed}): if they are, say so "
         f"with missing={list(coded)}."
     )
-    return (*([] if proposal.rule == STATED else [read]), *([placeholder] if coded else []))
+    texts = () if proposal.ordered else filter(AMOUNT.fullmatch, proposal.values.texts)
+    marked = [text for text in texts if not text.replace(".", "").isdigit()]
+    amounts = (
+        f"{column} holds labels that look like numbers, such as {marked[0]!r}: if so, write digits and a point alone."
+        if marked
+        else ""
+    )
+    found = (read if proposal.rule != STATED else "", placeholder if coded else "", amounts)
+    return tuple(filter(None, found))
 
 
 def sentences(column: str, proposal: Proposal, x: np.ndarray, rest: Mapping[str, int]) -> tuple[str, ...]:
