@@ -255,7 +255,7 @@ def test_a_file_has_one_collector(collector, capsys):
     command = ("collect", collector.state.with_name("m.ldp.json"), "--port", "0")
     status, out, err = run(capsys, *map(str, command))
     assert (status, out) == (2, "")
-    assert "wait until the other command that uses it has ended" in err
+    assert "(another command uses it): wait until that has ended" in err
     assert err.count("\n") == 1
 
 
@@ -291,7 +291,7 @@ def test_what_was_collected_is_estimated_and_counted(tmp_path, capsys):
         command = ("estimate", tmp_path / "m.ldp.json", collector.state)
         status, out, err = run(capsys, *command)
         assert (status, out) == (2, "")
-        assert "wait until the other command that uses it has ended" in err
+        assert "(another command uses it): wait until that has ended" in err
         collector.end(signal.SIGTERM)
     status, out, err = run(capsys, *command)
     assert (status, err) == (0, "")

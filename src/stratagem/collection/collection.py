@@ -366,6 +366,7 @@ def _refusing(what: str, advice: str, source: Path | None = None) -> Iterator[No
             advice = "give more memory"
         elif "No space left" in str(error):
             advice = "free some space"
+        why = first_line(error)
         if "set lock on" in str(error):  # DuckDB lets one process at a time write a file
-            advice = "wait until the other command that uses it has ended"
-        raise ValueError(f"{what} ({first_line(error)}): {advice}") from None
+            why, advice = "another command uses it", "wait until that has ended"
+        raise ValueError(f"{what} ({why}): {advice}") from None
