@@ -20,6 +20,7 @@ NOT_RUN = {
     "guides/browser.md": [
         "a server does not end by itself",
         "it needs a browser and a server of yours; tests/mechanism runs the same client in Chromium and Node",
+        "it needs Node; tests/mechanism runs the same client in Node",
     ],
     "guides/collect.md": [
         "the server ends when it is told to; tests/serve runs it",

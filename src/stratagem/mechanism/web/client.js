@@ -189,7 +189,7 @@ function ownStorage() {
 
 /** Return the bytes of a URL, no more of them than a bundle may have. */
 async function download(url) {
-  const advice = "name a bundle, *.ldp.json";
+  const advice = "name the web address of a bundle, *.ldp.json, or give its bytes";
   const response = await fetch(url).catch(() => refuse(`${url} cannot be reached: ${advice}`));
   if (!response.ok || !response.body) refuse(`${url} cannot be read (${response.status}): ${advice}`);
   const stream = response.body.getReader(), parts = [];
