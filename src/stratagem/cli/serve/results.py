@@ -14,7 +14,7 @@ from stratagem.io.table import Table, render
 from stratagem.math.deadline import Deadline
 from stratagem.math.number import spread, upper
 from stratagem.math.privacy import surest
-from stratagem.mechanism.usable import estimate_usability, reported, verdicts_data
+from stratagem.mechanism.usable import estimate_usability, reported
 from stratagem.workloads.explicit import counts_users
 from stratagem.workloads.question import is_survey
 
@@ -110,8 +110,10 @@ class Results:
         if found is None:
             return head | {"answers": []}
         if is_survey(found.workload):
+            head["usable"] = all(one.verdict.usable for one in sections)
             head["questions"] = [{"question": one.title} | one.verdict.data() for one in sections]
-        head |= verdicts_data([one.verdict for one in sections])
+        else:
+            head |= sections[0].verdict.data()
         some = found.table(spread(found.workload.queries, SHOWN))
         return head | answers_data(some, found.details, found.naming)
 
