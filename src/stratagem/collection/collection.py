@@ -231,14 +231,14 @@ class Collection:
         return Taken(rows=rows, before=False, copy_of=copy, anonymous=size is not None, **record)
 
     def _append(self, number: int, ids: np.ndarray, outputs: np.ndarray) -> None:
-        with self._arrived(ids, outputs):
-            self._sql("INSERT INTO reports SELECT ?, id::UUID, output, NULL FROM arrived", number)
+        """Insert reports; no name is given to them, which the transaction would keep them for."""
+        arrived = self._ibis.con.from_arrow(_table(ids, outputs))
+        arrived.project(f"{number:d}, id::UUID, output, NULL").insert_into("reports")
 
     @contextmanager
     def _arrived(self, ids: np.ndarray, outputs: np.ndarray) -> Iterator[None]:
         """Let statements in the body read reports as the table `arrived`."""
-        names = pa.FixedSizeBinaryArray.from_buffers(pa.binary(16), len(ids), [None, pa.py_buffer(ids)])
-        self._ibis.con.register("arrived", pa.table({"id": names, "output": outputs}))
+        self._ibis.con.register("arrived", _table(ids, outputs))
         try:
             yield
         finally:
@@ -351,6 +351,11 @@ class Collection:
             with suppress(duckdb.Error):  # a failed commit has already been undone
                 self._sql("ROLLBACK")
             raise
+
+
+def _table(ids: np.ndarray, outputs: np.ndarray) -> pa.Table:
+    names = pa.FixedSizeBinaryArray.from_buffers(pa.binary(16), len(ids), [None, pa.py_buffer(ids)])
+    return pa.table({"id": names, "output": outputs})
 
 
 @contextmanager
