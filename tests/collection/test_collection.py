@@ -1,7 +1,9 @@
 """Files of reports counted through DuckDB: like the aggregator, and whatever interrupts them."""
 
+import gc
 import itertools
 import re
+import weakref
 from collections import Counter
 
 import numpy as np
@@ -388,3 +390,22 @@ def test_a_file_that_fails_leaves_those_before_it(tmp_path, rng):
         assert len(collection.add(tmp_path, lambda taken: True)) == 1
         collection.add(tmp_path)
         assert collection.tally().received == 20
+
+
+def test_blocks_of_lines_are_let_go_once_they_are_stored(tmp_path, rng, monkeypatch):
+    """What a transaction kept to its end would make memory grow with the number of reports."""
+    monkeypatch.setattr("stratagem.collection.reports.CHUNK", 1 << 12)
+    monkeypatch.setattr("stratagem.collection.report_file.TOGETHER", 1)
+    write_jsonl(tmp_path / "a.jsonl", drawn(rng, 2_000))
+    kept, alive, append = [], [], Collection._append
+
+    def watched(collection, number, ids, outputs):
+        gc.collect()
+        alive.append(sum(one() is not None for one in kept))
+        kept.append(weakref.ref(ids))
+        append(collection, number, ids, outputs)
+
+    monkeypatch.setattr(Collection, "_append", watched)
+    assert collected(tmp_path / "a.jsonl").reports == 2_000
+    assert len(alive) > 20
+    assert max(alive) <= 1

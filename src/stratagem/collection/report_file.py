@@ -147,10 +147,8 @@ def lines(content: Content, form: ReportFormat, rejected: Counter[str]) -> Itera
             rejected.update(others)
             held.append((ids, outputs))
             if not begun or sum(len(outputs) for _, outputs in held) >= TOGETHER:
-                yield (
-                    np.concatenate([ids for ids, _ in held]),
-                    np.concatenate([outputs for _, outputs in held]),
-                )
+                ids, outputs = (np.concatenate(every) for every in zip(*held, strict=True))
+                yield ids, outputs
                 held = []
 
 

@@ -23,7 +23,6 @@ PLAIN = ("identity", "prefix", "queries", "total")
 """Kinds of questions that a title need not name, as the answers say it."""
 NUMBERS = ("people", "sum", "standard_error", "low", "high")
 """Columns of records beside those that say what is asked."""
-
 UNTOLD = "– where the total of the row is at most twice its standard error, too little to share out"
 
 Sums = Literal["of all", "of rows", ""]

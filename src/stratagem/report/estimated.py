@@ -339,10 +339,12 @@ def simulated(
     shown: int,
 ) -> Simulated:
     """Return the simulation of a strategy, whose values are those of `domain`, on the users of a file."""
-    asked, runs = (
+    runs = {"repetitions": repetitions, "seed": seed}
+    about = (
         as_asked(over(stored.workload, domain.attributes)),
-        {"repetitions": repetitions, "seed": seed},
+        stored.strategy,
+        users.coordinates,
+        users.counts,
     )
-    about = asked, stored.strategy, users.coordinates, users.counts
     result = simulate_users(*about, **runs, prior=stored.prior)
     return Simulated(stored=stored, users=users, result=result, shown=spread(len(result.truth), shown))

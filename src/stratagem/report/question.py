@@ -151,10 +151,7 @@ class QuestionResult:
         return [replace(table, caption=f"{name}, {table.caption}") for name, table in known]
 
     def _doubtful(self, found: QuestionAnswers, cells: Iterable[int]) -> list[set[int]]:
-        """Return the values of each of two attributes whose total over these cells may be nobody.
-
-        It is at most twice its standard error.
-        """
+        """Return the values of each of two attributes whose total over these cells is not CERTAIN."""
         domain, doubtful = self.question.workload.domain, list[set[int]]()
         kept = np.zeros(domain.sizes, dtype=bool)
         kept[tuple(np.array([found.place(cell) for cell in cells]).T)] = True

@@ -25,11 +25,10 @@ from stratagem.study.summary import (
 from stratagem.workloads import Attribute, Codes
 from stratagem.workloads.bibliography import SCOPE
 from stratagem.workloads.explicit import counts_users
+from stratagem.workloads.question import SURVEY
 
 DELTA = 1e-6
 """Probability that the central epsilon of shuffled reports does not cover."""
-SURVEY = "survey"
-"""What a plan calls a mechanism for several questions."""
 LISTED = 12
 """Largest number of attributes, and of values of one attribute, that are written out."""
 

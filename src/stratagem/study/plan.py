@@ -46,6 +46,7 @@ from stratagem.study.solution import Solution
 from stratagem.study.summary import least_error, summary, text
 from stratagem.workloads import Workload
 from stratagem.workloads.given import check_order, load, takes_numbers
+from stratagem.workloads.question import SURVEY
 
 EPSILON = 1.0
 """The budget of a plan that neither states one nor an error to reach."""
@@ -69,7 +70,7 @@ NOTHING = ("nan", "NaT", "<NA>")
 class PlannedMechanism(ABC):
     """A mechanism for the questions of a survey, with what to expect of its answers in sentences."""
 
-    name: str = "survey"
+    name: str = SURVEY
     """Name of the workload."""
     solution: Solution
     """The strategy for all questions together, with its accuracy and its bounds."""

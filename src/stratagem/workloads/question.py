@@ -83,6 +83,10 @@ def questions(workload: Workload) -> list[SurveyQuestion]:
     return list(_questions(workload))
 
 
+SURVEY = "survey"
+"""What a mechanism for several questions is called that nobody has named."""
+
+
 def is_survey(workload: Workload) -> bool:
     """Return whether a workload asks one question after the other about several attributes, and not too many."""
     return len(workload.domain.sizes) > 1 and len(workload.split()) > 1 and are_few(workload)
