@@ -49,6 +49,8 @@ def on_one_core(rows: int = 0) -> AbstractContextManager[object]:
 
 
 STANDARD_OUTPUT = 1
+HALVINGS = 48
+"""Halvings of an interval after which no number of 32 bits, and next to none of 64, lies inside."""
 _one_solver = threading.RLock()
 
 
@@ -107,6 +109,26 @@ def repeat(xp: Any, count: int, step: Callable[[Any], Any], state: Any) -> Any:
     for _ in range(count):
         state = step(state)
     return state
+
+
+def largest(A: Any, counts: Any) -> Any:
+    """Return which entries of each row of A (m x n) are among its `counts` (m,) largest; of equal ones the first are.
+
+    Compiled code bisects: XLA sorts on one core, and takes 75 times NumPy's time.
+    """
+    if (xp := namespace(A)) is np:
+        return np.argsort(np.argsort(-A, axis=1, stable=True), axis=1) < counts[:, None]
+
+    def halved(between: tuple[Any, Any]) -> tuple[Any, Any]:
+        middle = (between[0] + between[1]) / 2
+        enough = (A > middle[:, None]).sum(axis=1) >= counts
+        return xp.where(enough, middle, between[0]), xp.where(enough, between[1], middle)
+
+    least, most = A.min(axis=1), A.max(axis=1)
+    low, high = repeat(xp, HALVINGS, halved, (2 * least - most - 1, most))
+    inside = A > high[:, None]
+    others = (A > low[:, None]) & ~inside
+    return inside | (others & (xp.cumsum(others, axis=1) <= (counts - inside.sum(axis=1))[:, None]))
 
 
 def cholesky(A: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stratagem.bounds import Bounds
+from stratagem.bounds import LONG, Bounds
 from stratagem.estimators import Accuracy, UnsupportedWorkloadError, estimator
 from stratagem.math.deadline import Deadline, fits, granted, within
 from stratagem.solvers import (
@@ -60,10 +60,11 @@ from stratagem.workloads.ranges import line
 CERTIFIED, PATIENCE = 0.01, (30.0, 60.0)
 """Gap between objective and bound above which a tighter bound is searched for, and the least and most seconds
 for that search. It may take twice as long as everything before it, within these limits."""
-SEARCHED, SEARCHED_WORST, SEARCHED_PARTS, FINISHED = 0.7, 0.4, 0.5, 0.9
-"""Shares of the time after which the search ends, that for the worst type or query, whose bound starts from nothing
-better than that of the average, that for parts, which leaves time for one of all tables together, and the tightening of
-the bound; the rest is for the exact variances of the result."""
+SEARCHED, SEARCHED_LONG, SEARCHED_WORST, SEARCHED_PARTS, FINISHED = 0.7, 0.85, 0.4, 0.5, 0.9
+"""Shares of the time after which the search ends, that for many ordered values, whose bound has little to gain, that
+for the worst type or query, whose bound starts from nothing better than that of the average, that for parts, which
+leaves time for one of all tables together, and the tightening of the bound; the rest is for the exact variances of the
+result."""
 FIRST, BEYOND = 30, 2.5
 """Products of two n x n matrices that take as long as the first strategy, and seconds that it may take beyond the
 time."""
@@ -314,7 +315,10 @@ def _found(
     Ctrl-C before the first state leaves it empty too, unless one is `needed`.
     """
     try:
-        with within(time.until(SHARES.get(type(solver), SEARCHED))):
+        long = (
+            isinstance(solver, Certified) and problem.workload.domain_size >= LONG and line(problem.workload)
+        )
+        with within(time.until(SHARES.get(type(solver), SEARCHED_LONG if long else SEARCHED))):
             return search(solver, problem, on_step, needed=needed)
     except BREAKDOWN:
         return Search()

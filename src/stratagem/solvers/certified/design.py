@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from stratagem.math.computing import Precision, compiled, jax, working_in
 from stratagem.math.deadline import RATE, Deadline, deadline
-from stratagem.math.linalg import CentredInverse, PseudoInverse, centred_inverse
+from stratagem.math.linalg import CentredInverse, PseudoInverse, centre, centred_inverse
 from stratagem.math.privacy import ratio
 from stratagem.solvers.certified.pricing import Prices, search
 from stratagem.solvers.certified.weights import Weights, improve, inform
@@ -27,6 +27,10 @@ LARGE = 1 << 19
 """Entries of an array above which padding to a power of two costs more than compiling code for another size."""
 CHUNK = 1 << 21
 """Entries of a batch of patterns that one call of the local search works on."""
+WHOLE, EVEN_AND_ODD = 0, (1, -1)
+"""Kinds of vectors x: all of them, and those with x reversed = x and = -x."""
+SAME = 1e-12
+"""Largest difference, as a share of its largest entry, that reversing may make to V_c."""
 SQUARE = 8
 """Products of two n x n matrices that take as long as the factorisations and solves of one weight update."""
 
@@ -38,7 +42,10 @@ class Design:
     patterns: np.ndarray
     """Sets T (m x n), boolean, distinct."""
     p: np.ndarray
-    """Probability of each report under the prior (m,): p = theta (1 + c f), f = prior(T), c = E - 1."""
+    """Probability of each report under the prior (m,): p = theta (1 + c f), f = prior(T), c = E - 1.
+
+    Where reversing the values changes nothing, of the report and of its mirror image together.
+    """
     mu: float
     nu: np.ndarray
     """Multipliers (n,) of sum p x = 0."""
@@ -48,10 +55,15 @@ class Design:
 
 @dataclass(frozen=True, eq=False)
 class Arithmetic:
-    """The constants of a problem that all computations with designs use."""
+    """The constants of a problem that all computations with designs use.
 
-    F: np.ndarray
-    """V_c = F F^T (n x r)."""
+    Where reversing the order of the values changes neither V_c nor the prior, a pattern stands for itself and its
+    mirror image, each with half its probability. Even and odd vectors are orthogonal under the information matrix of
+    such a design, so that products and factorisations work on two halves (theory.md, section 6).
+    """
+
+    F: tuple[np.ndarray, ...]
+    """V_c = F F^T (n x r); where patterns have mirror images, of its even and of its odd vectors (see `folded`)."""
     c: float
     """E - 1."""
     precision: Precision
@@ -61,10 +73,56 @@ class Arithmetic:
     plain: bool
     """Whether arrays are NumPy's, and nothing is compiled."""
 
+    @staticmethod
+    def of(problem: Problem, F: np.ndarray, precision: Precision) -> Arithmetic:
+        """Return the constants of a problem whose V_c is proportional to F F^T (n x r)."""
+        n = len(F)
+        blocks = halves(F) if n > PLAIN and _reversible(problem) else (F,)
+        return Arithmetic(blocks, ratio(problem.epsilon) - 1, precision, problem.shares, uncompiled(n))
+
     @property
     def n(self) -> int:
         """Number of user types."""
-        return len(self.F)
+        return len(self.prior)
+
+    @property
+    def signs(self) -> tuple[int, ...]:
+        """The kinds of vectors that are computed with apart."""
+        return EVEN_AND_ODD if len(self.F) > 1 else (WHOLE,)
+
+    @property
+    def work(self) -> int:
+        """Multiplications for one row in the product of all rows with an n x n matrix."""
+        return sum(len(F) ** 2 for F in self.F)
+
+    def oriented(self, patterns: np.ndarray) -> np.ndarray:
+        """Return the patterns (m x n), of mirror images the one that holds the first cell where they differ."""
+        if len(self.F) == 1:
+            return patterns
+        images = patterns[:, ::-1]
+        first = (patterns != images).argmax(axis=1)
+        return np.where(patterns[np.arange(len(patterns)), first][:, None], patterns, images)
+
+    def merged(self, patterns: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the patterns (m x n) without the mirror images of others, which count in their probabilities."""
+        if len(self.F) == 1:
+            return patterns, p
+        patterns = self.oriented(patterns)
+        _, first, place = np.unique(pack(patterns), axis=0, return_index=True, return_inverse=True)
+        return patterns[first], np.bincount(place.ravel(), p)
+
+    def both(self, design: Design) -> Design:
+        """Return the design with the mirror images of its patterns, each with its own probability."""
+        if len(self.F) == 1:
+            return design
+        images = design.patterns[:, ::-1]
+        apart = (images != design.patterns).any(axis=1)
+        p = np.where(apart, design.p / 2, design.p)
+        return replace(
+            design,
+            patterns=np.concatenate([design.patterns, images[apart]]),
+            p=np.concatenate([p, p[apart]]),
+        )
 
     def running(self) -> AbstractContextManager[object]:
         """Return the context of all arithmetic; what leaves double precision is seen in its results."""
@@ -74,15 +132,17 @@ class Arithmetic:
         """Return numbers as an array that all functions of the weights and of pricing take."""
         return (np if self.plain else jax().numpy).asarray(a, dtype)
 
-    def rows(self, patterns: np.ndarray) -> Any:
-        """Return the rows x_s = c (b - f)/(1 + c f), f = prior(T), followed by zero rows (padded x n)."""
+    def rows(self, patterns: np.ndarray) -> tuple[Any, ...]:
+        """Return the rows x_s = c (b - f)/(1 + c f), f = prior(T), folded, followed by zero rows (padded x n)."""
         padded = len(patterns) if self.plain else padding(len(patterns), self.n)
         f = masses(patterns, self.prior)[:, None]
-        scale = (self.c / (1 + self.c * f)).astype(self.precision)
-        X = np.zeros((padded, self.n), dtype=self.precision)
-        np.subtract(patterns, f.astype(self.precision), out=X[: len(patterns)])
-        X[: len(patterns)] *= scale
-        return self.array(X)
+        scale, f = (self.c / (1 + self.c * f)).astype(self.precision), f.astype(self.precision)
+        X = tuple(np.zeros((padded, len(F)), dtype=self.precision) for F in self.F)
+        for rows in _blocks(patterns):
+            x = (patterns[rows] - f[rows]) * scale[rows]
+            for half, sign in zip(X, self.signs, strict=True):
+                half[: len(patterns)][rows] = folded(x, sign)
+        return tuple(self.array(half) for half in X)
 
     def improved(
         self,
@@ -100,18 +160,22 @@ class Arithmetic:
         m, until = len(patterns), until or deadline()
         further, informed = (improve, inform) if self.plain else (compiled(improve), compiled(inform))
         with self.running():
-            X, F = self.rows(patterns), self.array(self.F)
-            stride = max(1, RATE // ((len(X) + SQUARE * self.n) * self.n**2))
-            weight = self.array(np.pad(p / p.sum(), (0, len(X) - m)))
+            X, F = self.rows(patterns), tuple(self.array(half) for half in self.F)
+            stride = max(1, RATE // ((len(X[0]) + SQUARE * self.n) * self.work))
+            weight = self.array(np.pad(p / p.sum(), (0, len(X[0]) - m)))
             mu, nu = (1.0, np.zeros(self.n)) if near is None else (near.mu, near.nu)
-            found = Weights(weight, weight, *(self.array(number) for number in (np.inf, mu, nu, 0)))
+            nu = nu if self.signs[0] == WHOLE else (nu + nu[::-1])[: len(F[0])]
+            # numbers of a stated type, or the second call would be compiled again
+            numbers = (self.array(number, float) for number in (np.inf, mu, nu))
+            found = Weights(weight, weight, *numbers, self.array(0, int))
             for first in range(0, steps, stride):
                 found = further(X, F, found, min(stride, steps - first))
                 np.asarray(found.value)  # waits for compiled code
                 if until.over:
                     break
             value = float(informed(X, found.p, F).value)
-            return Design(patterns, np.asarray(found.p)[:m], float(found.mu), np.asarray(found.nu), value)
+            nu = unfolded(np.asarray(found.nu), self.n, self.signs[0])
+            return Design(patterns, np.asarray(found.p)[:m], float(found.mu), nu, value)
 
     def priced(
         self, design: Design, starts: np.ndarray, steps: int, until: Deadline | None = None
@@ -126,10 +190,15 @@ class Arithmetic:
         informed, searched = (inform, search) if self.plain else (compiled(inform), compiled(search, "steps"))
         with self.running():
             X = self.rows(design.patterns)
-            p = self.array(np.pad(design.p, (0, len(X) - m)))
-            root = informed(X, p, self.array(self.F)).root
+            p = self.array(np.pad(design.p, (0, len(X[0]) - m)))
+            roots = informed(X, p, tuple(self.array(half) for half in self.F)).roots
+            K = np.zeros((self.n, self.n))
+            for root, sign in zip(map(np.asarray, roots), self.signs, strict=True):
+                entire = unfolded(root.T, self.n, sign)
+                K += entire.T @ entire
+            K = K if len(roots) == 1 else centre(K)  # an odd n weighs the middle of even vectors less
             nu = design.nu - design.nu.sum() * self.prior
-            numbers = (root @ root.T, design.mu, nu, self.c, self.prior)
+            numbers = (K, design.mu, nu, self.c, self.prior)
             prices = Prices(*(self.array(number, self.precision) for number in numbers))
             for first in range(0, len(starts), batch):
                 B = self.array(starts[first : first + batch], self.precision)
@@ -141,6 +210,44 @@ class Arithmetic:
         return np.concatenate(found), np.concatenate(worth)
 
 
+def folded(x: np.ndarray, sign: int) -> np.ndarray:
+    """Return T x for vectors x (... x n): half of x_u + sign x_u' for the first half of the u, u' = n - 1 - u.
+
+    The middle of an even vector counts half, so that 1 stays a multiple of T^T 1. WHOLE is the sign of T = I.
+    """
+    if sign == WHOLE:
+        return x
+    n = x.shape[-1]
+    half = (x + sign * x[..., ::-1])[..., : (n + (sign > 0)) // 2] / 2
+    if sign > 0 and n % 2:
+        half[..., -1] /= 2
+    return half
+
+
+def halves(F: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return factors of the even and of the odd part of F F^T (n x n) in the coordinates of `folded`."""
+    parts = (folded(F.T, sign) for sign in EVEN_AND_ODD)
+    return tuple(np.linalg.qr(part, mode="r").T * np.sqrt(len(F) / part.shape[1]) for part in parts)
+
+
+def unfolded(y: np.ndarray, n: int, sign: int) -> np.ndarray:
+    """Return T^T y (... x n) for the T of `folded`."""
+    if sign == WHOLE:
+        return y
+    half, x = y.shape[-1], np.zeros((*y.shape[:-1], n))
+    x[..., :half] = y / 2
+    x[..., n - half :] = sign * y[..., ::-1] / 2
+    return x
+
+
+def _reversible(problem: Problem) -> bool:
+    """Return whether V_c stays the same where the order of the values is reversed; without a prior."""
+    if problem.prior is not None:
+        return False
+    V = centre(problem.gram)
+    return bool(np.abs(V - V[::-1, ::-1]).max() <= SAME * np.abs(V).max())
+
+
 def uncompiled(n: int) -> bool:
     """Return whether a search over n user types that begins now should compile nothing."""
     return n <= PLAIN or (n <= SHORT[0] and deadline().left < SHORT[1])
@@ -150,10 +257,10 @@ def padding(m: int, n: int) -> int:
     """Return the number of rows, at least m, to which arrays of n columns are padded.
 
     Every size is compiled anew, so the sizes are powers of two. Where these would waste much time, they are
-    multiples of a quarter of the power of two below: 10,240 rows of 64 types in place of 16,384 took .60 of the time.
+    multiples of an eighth of the power of two below: 10,240 rows of 64 types in place of 16,384 took .60 of the time.
     """
     power = max(LEAST, 1 << (m - 1).bit_length())
-    part = power // 8 if power * n > LARGE else power
+    part = power // 16 if power * n > LARGE else power
     return -(-m // part) * part
 
 

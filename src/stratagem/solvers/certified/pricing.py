@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from stratagem.math.computing import namespace, repeat
+from stratagem.math.computing import largest, namespace, repeat
 
 Array = Any
 """An array of NumPy or of JAX; all arrays of one call are of one kind."""
@@ -88,8 +88,7 @@ def ascend(B: Array, KB: Array, prices: Prices) -> Array:
     xp, gain = namespace(B), slope(B, KB, prices)[1]
     # cells already inside win ties
     gain = gain + B * 1e-12 * xp.abs(gain).max()
-    ranks = xp.argsort(xp.argsort(-gain, axis=1, stable=True), axis=1)
-    return (ranks < B.sum(axis=1, keepdims=True)).astype(B.dtype)
+    return largest(gain, B.sum(axis=1)).astype(B.dtype)
 
 
 def moved(B: Array, KB: Array, prices: Prices) -> tuple[Array, Array]:

@@ -6,8 +6,6 @@ transforms are better first rows than random fields; column generation then impr
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from stratagem.solvers.certified.column_generation import ColumnGenerationState
@@ -16,14 +14,12 @@ from stratagem.solvers.problem import Problem
 from stratagem.strategies import OrbitStrategy
 
 
-def translated(problem: Problem, first: ColumnGenerationState, seed: int) -> ColumnGenerationState:
-    """Return the state with the translates that `Orbit` finds as its first rows if these are better than its own."""
-    if first.search is None:
-        return first
-    orbit, accuracy = Orbit(seed=seed).solve(problem.workload, problem.epsilon)
-    if accuracy.objective >= first.objective:
-        return first
-    return replace(first, design=None, trace=()).having(*translates(orbit, first.search.rows))
+def translated(problem: Problem, fresh: ColumnGenerationState, seed: int) -> ColumnGenerationState:
+    """Return the state with the translates that `Orbit` finds as its first rows."""
+    if fresh.search is None:
+        return fresh
+    orbit = Orbit(seed=seed).solve(problem.workload, problem.epsilon)[0]
+    return fresh.having(*translates(orbit, len(fresh.search.numbers.F) * fresh.search.rows))
 
 
 def translates(strategy: OrbitStrategy, count: int) -> tuple[np.ndarray, np.ndarray]:

@@ -156,43 +156,58 @@ class Information(NamedTuple):
     value: Array
     """tr(C^-1 V_c)."""
     factor: Array
-    """Lower Cholesky factor of C + 11^T/n (n x n)."""
-    root: Array
-    """J = C^-1 F/sqrt(n) (n x r), so that h_s = ||J^T x_s||^2."""
+    """Lower Cholesky factor of C + 11^T/n (n x n), of the first block."""
+    roots: tuple[Array, ...]
+    """J = C^-1 F/sqrt(n) (n x r) of every block, so that h_s is the sum of their ||J^T x_s||^2."""
 
 
-def inform(X: Array, p: Array, F: Array) -> Information:
-    """Return the information matrix of p, factorised in double precision; X (m x n), F F^T = V_c (n x r)."""
+def inform(X: tuple[Array, ...], p: Array, F: tuple[Array, ...]) -> Information:
+    """Return the information matrix of p, factorised in double precision; X (m x n), F F^T = V_c (n x r).
+
+    It may have several blocks, each with its X and F. C 1 = 0 in the first; the others are regular.
+    """
+    found = [
+        _informed(x, p, f, 1.0 if block == 0 else 0.0) for block, (x, f) in enumerate(zip(X, F, strict=True))
+    ]
+    return Information(sum(value for value, _, _ in found), found[0][1], tuple(root for _, _, root in found))
+
+
+def _informed(X: Array, p: Array, F: Array, singular: float) -> tuple[Array, Array, Array]:
+    """Return tr(C^-1 V_c), the factor of C + singular 11^T/n, and J, of one block."""
     xp, n = namespace(X), X.shape[1]
     C = (X.T @ (p.astype(X.dtype)[:, None] * X)).astype(F.dtype) / n
     ridge = RIDGE[str(X.dtype)] * xp.trace(C) / n
-    factor = cholesky(C + 1 / n + ridge * xp.eye(n, dtype=F.dtype))
+    factor = cholesky(C + singular / n + ridge * xp.eye(n, dtype=F.dtype))
     solved = cho_solve(factor, F)
-    return Information((F * solved).sum(), factor, solved / math.sqrt(n))
+    return (F * solved).sum(), factor, solved / math.sqrt(n)
 
 
-def energies(X: Array, root: Array) -> Array:
+def energies(X: tuple[Array, ...], roots: tuple[Array, ...]) -> Array:
     """Return h_s = x_s^T C^-1 V_c C^-1 x_s/n (m,), the gain of the objective per weight of row s."""
-    return namespace(X).square(X @ root.astype(X.dtype)).sum(axis=1).astype(root.dtype)
+    xp = namespace(X[0])
+    return sum(
+        xp.square(x @ root.astype(x.dtype)).sum(axis=1).astype(root.dtype)
+        for x, root in zip(X, roots, strict=True)
+    )
 
 
-def improve(X: Array, F: Array, start: Weights, steps: int) -> Weights:
+def improve(X: tuple[Array, ...], F: tuple[Array, ...], start: Weights, steps: int) -> Weights:
     """Return the weights after `steps` accelerated updates; their bound never increases between resets.
 
     One plain step minimises sum_s p_s^2 h_s/p'_s >= L(p') over balanced p' and needs no balanced p. So it
     starts from a point extrapolated along log p. A step with momentum that raises the bound on tr(C^-1 V_c)
-    is discarded, and the momentum starts again.
+    is discarded, and the momentum starts again. The balance concerns the first block of rows alone.
     """
-    xp = namespace(X)
-    tolerance = 1e-7 if X.dtype == xp.float64 else 1e-5
+    xp = namespace(X[0])
+    tolerance = 1e-7 if X[0].dtype == xp.float64 else 1e-5
 
     def step(now: Weights) -> Weights:
         beta = now.age / (now.age + 3.0)
         ahead = now.p * xp.clip((now.p + TINY) / (now.previous + TINY), 1e-3, 1e3) ** beta
         ahead = ahead / ahead.sum()
         info = inform(X, ahead, F)
-        a = ahead**2 * energies(X, info.root)
-        new = balance(Separable(X, a, info.factor), now.mu, now.nu, tolerance)
+        a = ahead**2 * energies(X, info.roots)
+        new = balance(Separable(X[0], a, info.factor), now.mu, now.nu, tolerance)
         good = (new.dual <= now.value) | (now.age == 0)
         p = xp.where(good, new.p, now.p)
         return Weights(
