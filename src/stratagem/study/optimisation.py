@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from stratagem.bounds import LONG, Bounds
 from stratagem.estimators import Accuracy, UnsupportedWorkloadError, estimator
 from stratagem.math.deadline import Deadline, fits, granted, within
+from stratagem.math.privacy import ratio
 from stratagem.solvers import (
     Algorithm,
     Auto,
@@ -65,6 +66,8 @@ SEARCHED, SEARCHED_LONG, SEARCHED_WORST, SEARCHED_PARTS, FINISHED = 0.7, 0.85, 0
 for the worst type or query, whose bound starts from nothing better than that of the average, that for parts, which
 leaves time for one of all tables together, and the tightening of the bound; the rest is for the exact variances of the
 result."""
+NEAR = 0.1
+"""Share 1/(1 + E) of the types in optimal patterns from which quick bounds of many ordered values are within 5 %."""
 FIRST, BEYOND = 30, 2.5
 """Products of two n x n matrices that take as long as the first strategy, and seconds that it may take beyond the
 time."""
@@ -315,13 +318,18 @@ def _found(
     Ctrl-C before the first state leaves it empty too, unless one is `needed`.
     """
     try:
-        long = (
-            isinstance(solver, Certified) and problem.workload.domain_size >= LONG and line(problem.workload)
-        )
-        with within(time.until(SHARES.get(type(solver), SEARCHED_LONG if long else SEARCHED))):
+        with within(
+            time.until(SEARCHED_LONG if _is_long(solver, problem) else SHARES.get(type(solver), SEARCHED))
+        ):
             return search(solver, problem, on_step, needed=needed)
     except BREAKDOWN:
         return Search()
+
+
+def _is_long(solver: Algorithm, problem: Problem) -> bool:
+    """Return whether this is a search over many ordered values whose quick bounds are as near as any."""
+    long = problem.workload.domain_size >= LONG and line(problem.workload) is not None
+    return long and isinstance(solver, Certified) and 1 / (1 + ratio(problem.epsilon)) >= NEAR
 
 
 def _fits(problem: Problem) -> bool:

@@ -166,8 +166,8 @@ class Arithmetic:
             mu, nu = (1.0, np.zeros(self.n)) if near is None else (near.mu, near.nu)
             nu = nu if self.signs[0] == WHOLE else (nu + nu[::-1])[: len(F[0])]
             # numbers of a stated type, or the second call would be compiled again
-            numbers = (self.array(number, float) for number in (np.inf, mu, nu))
-            found = Weights(weight, weight, *numbers, self.array(0, int))
+            value, mu, nu = (self.array(number, float) for number in (np.inf, mu, nu))
+            found = Weights(weight, weight, value, mu, nu, self.array(0, int))
             for first in range(0, steps, stride):
                 found = further(X, F, found, min(stride, steps - first))
                 np.asarray(found.value)  # waits for compiled code
@@ -227,7 +227,7 @@ def folded(x: np.ndarray, sign: int) -> np.ndarray:
 def halves(F: np.ndarray) -> tuple[np.ndarray, ...]:
     """Return factors of the even and of the odd part of F F^T (n x n) in the coordinates of `folded`."""
     parts = (folded(F.T, sign) for sign in EVEN_AND_ODD)
-    return tuple(np.linalg.qr(part, mode="r").T * np.sqrt(len(F) / part.shape[1]) for part in parts)
+    return tuple(np.linalg.qr(part)[1].T * np.sqrt(len(F) / part.shape[1]) for part in parts)
 
 
 def unfolded(y: np.ndarray, n: int, sign: int) -> np.ndarray:
