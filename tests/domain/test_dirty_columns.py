@@ -310,8 +310,8 @@ def test_texts_of_one_moment_sort_by_time():
 
 def test_answers_call_the_last_value_other():
     delay = Attribute("delay", Bins(("0", "5", "10", "other")), unit="minutes")
-    assert delay.text(None, 1) == "delay below 10 minutes"
-    assert delay.text(None, 2) == "delay below 10 minutes or other"
+    assert delay.text(None, 1) == "delay from 0 to below 10 minutes"
+    assert delay.text(None, 2) == "delay from 0 to below 10 minutes or other"
     assert delay.text(1, 2) == "delay = 5 to below 10 minutes or other"
     assert (delay.text(2, 2), delay.value(2)) == ("delay = other", "other")
     assert delay.bounds(2, 2) == {"attribute": "delay", "value": "other", "unit": "minutes"}

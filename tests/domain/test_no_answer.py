@@ -34,7 +34,9 @@ WORDS = {
             (4, 4): "= no answer",
             (3, 4): "= other or no answer",
             (2, 4): "= 20 to below 30 km or other or no answer",
-            (None, 3): "below 30 km or other",
+            (None, 0): "= 0 to below 10 km",  # what lies below the first edge is "other"
+            (None, 1): "from 0 to below 20 km",
+            (None, 3): "from 0 to below 30 km or other",
         },
     ),
     "numbers": (

@@ -73,7 +73,7 @@ def test_no_text_claims_more_than_the_bounds_say():
         "No mechanism manages with fewer than 12 users.",
         "No mechanism gets below 2.3.",
         "Objectives at the same ε; no ε-LDP mechanism can lie left of the dashed line.",
-        "Optimal within the requested gap: no epsilon-LDP strategy is better by more than that.",
+        "Optimal within the gap that the search ends at: no epsilon-LDP strategy is better by more.",
         "at most 0.2 % above the best possible strategy, in 2 s",
         "cdf at ε = 1: the best there can be",
         "The command `bound`: what no strategy can beat.",

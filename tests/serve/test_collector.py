@@ -110,6 +110,7 @@ def test_a_signal_ends_it_well(number, tmp_path):
     assert plain(out).startswith(
         f"1 report taken now, {collector.state} holds 1,088 reports next: stratagem estimate "
     )
+    assert plain(out).split()[-4:-1] == ["--method", "recommended", "--summary"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m.ldp.json", "m.reports.duckdb"]
 
 
@@ -255,7 +256,7 @@ def test_a_file_has_one_collector(collector, capsys):
     command = ("collect", collector.state.with_name("m.ldp.json"), "--port", "0")
     status, out, err = run(capsys, *map(str, command))
     assert (status, out) == (2, "")
-    assert "(another command uses it): wait until that has ended" in err
+    assert "(another command uses it): wait until that has ended, or end it with Ctrl-C" in err
     assert err.count("\n") == 1
 
 
@@ -291,7 +292,7 @@ def test_what_was_collected_is_estimated_and_counted(tmp_path, capsys):
         command = ("estimate", tmp_path / "m.ldp.json", collector.state)
         status, out, err = run(capsys, *command)
         assert (status, out) == (2, "")
-        assert "(another command uses it): wait until that has ended" in err
+        assert "(another command uses it): wait until that has ended, or end it with Ctrl-C" in err
         collector.end(signal.SIGTERM)
     status, out, err = run(capsys, *command)
     assert (status, err) == (0, "")

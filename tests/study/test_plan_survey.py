@@ -11,6 +11,8 @@ import pytest
 import stratagem as st
 from stratagem.estimators import mean_variance
 from stratagem.mechanism.usable import LEAST
+from stratagem.report.content import Cover, ReportContent, along
+from stratagem.report.verdict import verdict
 from stratagem.study.question import MANY
 from stratagem.workloads.given import read_survey, stated_epsilon
 
@@ -192,6 +194,21 @@ def test_too_few_people_are_said_question_by_question(found):
     assert found.verdicts[1].usable
     assert "smokes: Not usable with 30 people" in str(plan)
     assert [LEAST in " ".join(str(one).split()) for one in (plan, found)] == [False, True]
+
+
+@pytest.mark.parametrize("users", [30, 300, 3000])
+def test_the_page_says_of_every_question_what_the_plan_says(found, users):
+    plan = replace(found, users=users)
+    content = ReportContent(plan.solution, "survey", along(plan.solution, []), cover=Cover(users=users))
+    said = verdict(content)["sentences"]["Accuracy"].replace("\u00a0", " ")
+    names = plan.domain.names  # the page names attributes in the order of the domain
+    called = [" x ".join(sorted(one.attributes, key=names.index)) for one in plan.questions]
+    named = dict(zip(called, plan.verdicts, strict=True))
+    useless = [f"{name}: {judged}" for name, judged in named.items() if not judged.usable]
+    assert said.startswith(" ".join(useless))
+    assert said.count("usable with") == len(useless)
+    usable = ", ".join(name for name, judged in named.items() if judged.usable)
+    assert (f"Usable: {usable}." in said) == bool(usable and useless)
 
 
 def test_its_mechanism_answers_its_questions(found, tmp_path):

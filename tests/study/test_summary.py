@@ -62,6 +62,14 @@ def test_people_to_ask_lead_and_stand_in_the_table(solution):
     assert near == f"Variance {above_minimum(solution.variance_gap)}, on average over the values."
 
 
+def test_where_time_ran_out_the_best_published_is_that_there_was_time_for(solution):
+    cut = said_of(solution, cut=True)[2].splitlines()[0]
+    assert cut.endswith("% fewer people than the best published that there was time for.")
+    late = replace(solution, baselines=Ranking(solution.baselines, (), ("haar",)))
+    assert cut in str(late).replace("\n", " ")
+    assert cut not in str(solution).replace("\n", " ")
+
+
 def test_a_solution_and_a_comparison_print_it(solution):
     lead, table, below = said_of(solution)
     assert str(solution) == f"{lead}\n\n{table}\n\n{below}"

@@ -45,6 +45,10 @@ REFUSED = {
     "empty matrix": (lambda: w.explicit(np.ones((0, 3))), "shape (0, 3)"),
     "complex matrix": (lambda: w.explicit([[1j]]), "complex128"),
     "text matrix": (lambda: w.explicit([["a"]]), "<U1"),  # type: ignore[list-item]
+    "masked matrix": (
+        lambda: w.explicit(np.ma.masked_array(np.eye(2), mask=np.eye(2))),
+        "masked: fill them in",
+    ),
     "ragged matrix": (lambda: w.explicit([[1.0], [1.0, 2.0]]), "unequal length"),
     "underflowing matrix": (lambda: w.explicit([[1e-200]]), "rescale"),
     "matrix on another domain": (lambda: w.explicit(np.eye(3), 4), "3 columns for domain 4"),

@@ -105,7 +105,9 @@ def collect(
         stored = server.run(stopping)
     held = counted(server.before + stored, "report")
     write(f"{counted(stored, 'report')} taken now, {state} holds {held}")
-    write_lines([f"next: stratagem estimate {shlex.quote(str(file))} {shlex.quote(str(state))}"])
+    page = state.with_name(f"{state.stem.removesuffix('.reports')}.html")
+    kept, shown, out = (shlex.quote(str(path)) for path in (file, state, page))
+    write_lines([f"next: stratagem estimate {kept} {shown} --method recommended --summary {out}"])
 
 
 def _announce(server: Server, state: Path, host: str, port: int) -> None:

@@ -373,5 +373,5 @@ def _refusing(what: str, advice: str, source: Path | None = None) -> Iterator[No
             advice = "free some space"
         why = first_line(error)
         if "set lock on" in str(error):  # DuckDB lets one process at a time write a file
-            why, advice = "another command uses it", "wait until that has ended"
+            why, advice = "another command uses it", "wait until that has ended, or end it with Ctrl-C"
         raise ValueError(f"{what} ({why}): {advice}") from None

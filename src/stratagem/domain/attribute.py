@@ -80,7 +80,7 @@ class Attribute:
 
     def title(self, *, prefixes: bool = False) -> str:
         """Return the name of an axis along the values, or along their prefixes: the attribute and its unit."""
-        words = [self.name, self.values.relation(None, 0)[0]] if prefixes else [self.name]
+        words = [self.name, self.values.UP_TO] if prefixes else [self.name]
         return " ".join([*words, f"({self.unit})"] if self.unit else words)
 
     def words(self, low: int | None, high: int) -> str:
@@ -93,12 +93,16 @@ class Attribute:
 
     def text(self, low: int | None, high: int) -> str:
         """Return a condition in words: the attribute has a value from `low` to `high`, or up to `high`."""
-        return f"{self.name} {' '.join(self.values.relation(low, high, self.unit))}"
+        return f"{self.name} {' '.join(self.values.relation(self._first(low), high, self.unit))}"
 
     def bounds(self, low: int | None, high: int) -> dict[str, Any]:
         """Return the same condition as named values: `value`, or `from` and `to`, or `from` and `below`."""
         unit = {"unit": self.unit} if self.unit else {}
-        return {"attribute": self.name} | self.values.bounds(low, high) | unit
+        return {"attribute": self.name} | self.values.bounds(self._first(low), high) | unit
+
+    def _first(self, low: int | None) -> int | None:
+        """Return the first of the values up to another: none, unless what lies below the first edge counts as other."""
+        return 0 if low is None and self.values.cut else low
 
 
 def unit_text(name: str, unit: object) -> str:

@@ -118,6 +118,10 @@ class Bins(Values):
     def other(self) -> int | None:
         return len(self.edges) - 2 if self.edges[-1:] == (OTHER,) else None
 
+    @property
+    def cut(self) -> bool:
+        return self.other is not None
+
     @cached_property
     def moments(self) -> bool:
         """Whether the edges are dates or times."""

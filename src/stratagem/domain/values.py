@@ -131,6 +131,11 @@ class Values(ABC):
         """Return the number that a cell stands for in a sum: itself, or the middle of a bin; None where it is none."""
         return None
 
+    @property
+    def cut(self) -> bool:
+        """Whether an answer before the first value counts as other."""
+        return False
+
     def bounds(self, low: int | None, high: int) -> dict[str, Any]:
         """Return the values from `low` to `high` by name: `value`, or `from` and `to`; of bins `from` and `below`."""
         first = None if low is None else self.value(low)

@@ -32,7 +32,7 @@ def array(values: ArrayLike) -> np.ndarray:
     """Return values as an array, a single nan where its rows would have different lengths; sparse ones are filled up.
 
     Raises:
-        ValueError: for a sparse array of more than 2^27 numbers once it is filled up.
+        ValueError: for a sparse array of more than 2^27 numbers once it is filled up, or where numbers are masked.
     """
     filled = dense(values)
     try:
@@ -49,8 +49,10 @@ def dense(values: Any) -> Any:
     """Return a sparse array or matrix of SciPy as an array of NumPy, and anything else as it is.
 
     Raises:
-        ValueError: for more than 2^27 numbers.
+        ValueError: for more than 2^27 numbers, or where numbers of an array are masked.
     """
+    if np.ma.is_masked(values):
+        raise ValueError("some numbers of the array are masked: fill them in, as its method `filled` does")
     made = sys.modules.get("scipy.sparse")  # without it nobody has such an array
     if made is None or not made.issparse(values):
         return values

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-from stratagem.estimators import ask, comparable, errors
+from stratagem.estimators import ask, comparable, errors, mean_variance
 from stratagem.math.number import number_text, upper
 from stratagem.math.privacy import surest
 from stratagem.mechanism.mechanism import Mechanism
-from stratagem.mechanism.usable import usability
+from stratagem.mechanism.usable import Usability, usability
 from stratagem.report.content import ReportContent
 from stratagem.report.wording import at_most, count, counted, unbroken
 from stratagem.solvers import Status
@@ -22,10 +22,10 @@ from stratagem.study.summary import (
     minimum_sentence,
     minimum_text,
 )
-from stratagem.workloads import Attribute, Codes
+from stratagem.workloads import Attribute, Codes, Workload
 from stratagem.workloads.bibliography import SCOPE
 from stratagem.workloads.explicit import counts_users
-from stratagem.workloads.question import SURVEY
+from stratagem.workloads.question import SURVEY, is_survey, questions
 
 DELTA = 1e-6
 """Probability that the central epsilon of shuffled reports does not cover."""
@@ -116,10 +116,30 @@ def _accuracy(subject: ReportContent) -> str:
     solution, users = subject.solution, subject.cover.users
     if users is None:
         return unbroken(" ".join(ask(solution.users_for(), solution.workload)))
-    other = max(len(one.values.outside) for one in subject.attributes)
-    judged = usability(solution.workload, solution.epsilon, users, solution.mean_variance, other=other)
-    useless = [] if judged.usable else [str(judged)]
-    return unbroken(" ".join([*useless, *expect(solution, users), HARDEST]))
+    return unbroken(" ".join([*_useless(subject, users), *expect(solution, users), HARDEST]))
+
+
+def _useless(subject: ReportContent, users: int) -> list[str]:
+    """Return why answers cannot be used and what would be enough; of a survey question by question, as plans do."""
+    solution, asked = subject.solution, subject.solution.workload
+    if not is_survey(asked):
+        found = {"": _usability(subject, asked, solution.mean_variance, users)}
+    else:
+        found = {}
+        for one in questions(asked):
+            over, names = one.over(asked.domain), [asked.domain.names[place] for place in one.attributes]
+            variance = mean_variance(over, solution.estimator, solution.estimator.accuracy(over))
+            found[f"{' x '.join(names)}: "] = _usability(subject, one.workload, variance, users)
+    useless = [f"{name}{judged}" for name, judged in found.items() if not judged.usable]
+    enough = [name.removesuffix(": ") for name, judged in found.items() if name and judged.usable]
+    return [*useless, *([f"Usable: {', '.join(enough)}."] if enough and useless else [])]
+
+
+def _usability(subject: ReportContent, asked: Workload, variance: float, users: int) -> Usability:
+    """Return the verdict on queries to whose answers each of so many users adds so much variance."""
+    own = [one for one in subject.attributes if one.name in asked.domain.names]
+    gaps = max(len(one.values.outside) for one in own)
+    return usability(asked, subject.solution.epsilon, users, variance, other=gaps)
 
 
 def standard_error(variance: float, users: int, counts: bool) -> str:

@@ -57,9 +57,11 @@ class Status(StrEnum):
     """How a search ended; the text says what it means and what to do."""
 
     OPTIMAL = (
-        "Optimal within the requested gap: no unbiased epsilon-LDP strategy is better by more than that."
+        "Optimal within the gap that the search ends at: no unbiased epsilon-LDP strategy is better by more."
     )
-    GAP_MISSED = "The requested gap is not met; give more time or outputs, or ask for a larger gap."
+    GAP_MISSED = (
+        "The gap that the search ends at is not reached; give more time or outputs, or ask for a larger gap."
+    )
     CONVERGED = "The search settled: its last steps gained next to nothing."
     STEPS_EXHAUSTED = "Stopped at the limit of steps while still improving; allow more steps."
     TIME_EXHAUSTED = "Stopped at the limit of time while still improving; allow more seconds."

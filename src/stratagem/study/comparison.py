@@ -223,8 +223,9 @@ class Comparison(Recorded, Plotted):
                 return [bound_sentences(self.problem, self.bounds)]
             name = min(published, key=lambda name: people_needed(published[name]))
             ours = published.pop(name)
-        said = summary(self.problem, self.bounds, ours, published, name, shown)
-        return [*said, "\n".join(filter(None, (ended, late_sentence(self.late, self.partial))))]
+        late = late_sentence(self.late, self.partial)
+        said = summary(self.problem, self.bounds, ours, published, name, shown, cut=bool(late))
+        return [*said, "\n".join(filter(None, (ended, late)))]
 
     def _errors(self) -> list[str]:
         """Return the expected errors on the data: of the strategy, the best published mechanism, and any mechanism."""

@@ -222,7 +222,14 @@ class Plan(PlannedMechanism):
 
     def answer(self) -> list[str | Table]:
         one = self.solution
-        said = summary(one.problem, one.bounds, one, one.baselines.named, users=self.users)
+        said = summary(
+            one.problem,
+            one.bounds,
+            one,
+            one.baselines.named,
+            users=self.users,
+            cut=bool(one.baselines.late_sentence),
+        )
         if self.proposal.values.no_answer and self.x[-1]:
             said.append(
                 "Shares are those of all people; shares of those who answered are usually less exact."

@@ -153,7 +153,8 @@ class Solution(Found):
     def verdict(self) -> str:
         """How the search ended, how far the strategy is proven to be from the best one, and what limits the proof."""
         if self.status is Status.OPTIMAL:
-            return f"Optimal within the requested gap: the objective is {above_minimum(self.gap)}.{self._beside()}"
+            within = f"the objective is {above_minimum(self.gap)}."
+            return f"Optimal within the gap that the search ends at: {within}{self._beside()}"
         if self.status not in LIMITED:
             late = outlook(self.history) if self.status is Status.TIME_EXHAUSTED else ""
             return f"{self.status}{late}{self._beside()}"
@@ -342,7 +343,7 @@ class Solution(Found):
             return self.promise.text(self)
         late = self.baselines.late_sentence
         ended = "\n".join(filter(None, (self.ending, late)))
-        return text([*summary(self.problem, self.bounds, self, self.baselines.named), ended])
+        return text([*summary(self.problem, self.bounds, self, self.baselines.named, cut=bool(late)), ended])
 
 
 def certify(solution: Solution) -> Solution:

@@ -94,17 +94,20 @@ def summary(
     name: str = OURS,
     shown: int = 1,
     users: int | None = None,
+    *,
+    cut: bool = False,
 ) -> list[str | Table]:
     """Return what is said first of a result: the people to ask, a table of them, and how near the minimum they are.
 
     `published` are mechanisms to set beside ours, which is called `name`; the best `shown` of them stand in the table.
-    None says nothing of them. Where the number of `users` is known, the errors to expect take the place of people.
+    None says nothing of them; `cut` says that there was no time for some. Where the number of `users` is known, the
+    errors to expect take the place of people.
     """
     ranked = sorted((published or {}).items(), key=lambda one: people_needed(one[1]))
     said = ask(ours.users_for(), problem.workload) if users is None else [*expect(ours, users), HARDEST]
     rows = {name: ours} | {f"{other}{PUBLISHED * (shown == 1)}": one for other, one in ranked[:shown]}
     below = [
-        HARDEST if published is None else fewer_sentence(ours, [one for _, one in ranked], users),
+        HARDEST if published is None else fewer_sentence(ours, [one for _, one in ranked], users, cut=cut),
         minimum_sentence(ours, bounds),
     ]
     return ["\n".join(said), _people(problem, bounds, rows, users), "\n".join(below)]
@@ -188,9 +191,7 @@ def fewer_sentence(
     if not published:
         return f"Published mechanisms were not set up on a domain of this size. {HARDEST}"
     rival = min(published, key=people_needed)
-    best = (
-        f"the best published mechanism{' that was tried' * cut}, {rival}" if named else "the best published"
-    )
+    best = f"the best published{' mechanism' * named}{' that there was time for' * cut}{f', {rival}' * named}"
     needed, least = people_needed(ours), people_needed(rival)
     words = ("fewer people than", "more people than", "as many people as")
     many = needed > FAR * least
