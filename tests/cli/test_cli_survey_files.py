@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from html import unescape
 
 import duckdb
@@ -115,6 +116,14 @@ def test_the_words_of_a_survey_go_from_its_file_to_the_page(tmp_path, capsys):
     titled = ["--web", site, "--questions", asked, "--question", "Short"]
     assert run(capsys, "export", file, *titled)[0] == 0
     assert ">Short</h1>" in (site / "index.html").read_text(encoding="utf-8")
+    reports, results = tmp_path / "reports.jsonl", tmp_path / "results.html"
+    people = tmp_path / "people.csv"
+    people.write_text("region,smokes\n" + "North,yes\n" * 50, encoding="utf-8")
+    assert run(capsys, "randomise", file, "--data", people, "-o", reports)[0] == 0
+    assert run(capsys, "estimate", file, reports, "--summary", results, "--questions", asked)[0] == 0
+    shown = unescape(results.read_text(encoding="utf-8"))
+    assert re.findall("<h[12][^>]*>(?:<[^>]*>)?([^<]*)", shown)[0] == "How people live"
+    assert "Where do you live?" in shown
     alone = ["export", file, "-o", tmp_path / "x.npz", "--questions", asked]
     assert_refused(capsys, alone, "only the page of --web asks any")
     asked.write_text(WORDS.replace("question", "# question"), encoding="utf-8")

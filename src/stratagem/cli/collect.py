@@ -107,7 +107,8 @@ def collect(
     write(f"{counted(stored, 'report')} taken now, {state} holds {held}")
     page = state.with_name(f"{state.stem.removesuffix('.reports')}.html")
     kept, shown, out = (shlex.quote(str(path)) for path in (file, state, page))
-    write_lines([f"next: stratagem estimate {kept} {shown} --method recommended --summary {out}"])
+    words = "" if questions is None else f" --workload {shlex.quote(str(questions))}"
+    write_lines([f"next: stratagem estimate {kept} {shown} --method recommended --summary {out}{words}"])
 
 
 def _announce(server: Server, state: Path, host: str, port: int) -> None:
