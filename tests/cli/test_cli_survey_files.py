@@ -120,7 +120,7 @@ def test_the_words_of_a_survey_go_from_its_file_to_the_page(tmp_path, capsys):
     people = tmp_path / "people.csv"
     people.write_text("region,smokes\n" + "North,yes\n" * 50, encoding="utf-8")
     assert run(capsys, "randomise", file, "--data", people, "-o", reports)[0] == 0
-    assert run(capsys, "estimate", file, reports, "--summary", results, "--questions", asked)[0] == 0
+    assert run(capsys, "estimate", file, reports, "--summary", results, "--workload", asked)[0] == 0
     shown = unescape(results.read_text(encoding="utf-8"))
     assert re.findall("<h[12][^>]*>(?:<[^>]*>)?([^<]*)", shown)[0] == "How people live"
     assert "Where do you live?" in shown
