@@ -64,8 +64,14 @@ def respelt(counts: Mapping[str, int], spelt: Mapping[str, str]) -> Counter[str]
 
 
 def alike(texts: Iterable[str], labels: Iterable[str]) -> dict[str, str]:
-    """Return the texts that are other spellings of labels, each with its label."""
+    """Return the texts that are other spellings of labels, each with its label.
+
+    >>> alike(["north", "East"], ["North"]), alike(["TRUE", "n", "no"], ["no", "yes"])
+    ({'north': 'North'}, {'TRUE': 'yes', 'n': 'no'})
+    """
     known = {folded(label): label for label in labels}
+    if known.keys() >= {*PAIRS[0]}:
+        known = {word: known[PAIRS[0][side]] for pair in PAIRS for side, word in enumerate(pair)} | known
     return {
         text: known[folded(text)] for text in texts if folded(text) in known and text not in known.values()
     }
