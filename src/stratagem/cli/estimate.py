@@ -210,7 +210,7 @@ class AnswerOptions:
     def files(self, workload: Workload, *, force: bool) -> list[Path]:
         """Return the files into which answers are written; refuse those of a folder that exist, before the work."""
         from stratagem.io.target import check_folder
-        from stratagem.report.answer_files import answer_files
+        from stratagem.report.question import answer_files
         from stratagem.workloads import along, histogram
 
         if self.folder is None:
@@ -251,7 +251,7 @@ class AnswerOptions:
         if self.file is not None:
             told.estimate.save(self.file, told.chosen, overwrite=True)
         if self.folder is not None:
-            from stratagem.report.answer_files import write_answers
+            from stratagem.report.question import write_answers
 
             write_answers(files, told.by_question())
         if self.summary is not None:
@@ -358,8 +358,8 @@ def rounds(
     The first bundle asks for prefixes or ranges of numbers, dates or times. Deal people at random: each takes part in
     one round only. Then `stratagem estimate SECOND COUNTS` answers from the second round, without a bias.
     """
+    from stratagem.math.number import counted
     from stratagem.mechanism.mechanism import SUFFIX, load_mechanism
-    from stratagem.report.wording import counted
     from stratagem.study.two_rounds import second_round
 
     check_free(out, (SUFFIX,), force=force)

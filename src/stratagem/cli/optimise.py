@@ -252,8 +252,7 @@ class SavedSolution:
 
     def facts(self, *, details: bool = True) -> dict[str, object]:
         """Return where it is saved, with `details` also what was asked for and found, each by a short name."""
-        from stratagem.math.number import above_minimum, number_text
-        from stratagem.report.wording import count
+        from stratagem.math.number import above_minimum, count, number_text
 
         solution, facts = self.solution, dict[str, object]()
         workload, reports = solution.workload, f"{count(self.outputs)} possible reports"
