@@ -8,7 +8,7 @@ import pytest
 
 import stratagem as st
 from stratagem.math.vector import counted
-from stratagem.solvers.junta.published_junta import published_juntas
+from stratagem.solvers.junta.junta_pattern import published_juntas
 
 FACTS, COLLECTIONS = 10, 6
 

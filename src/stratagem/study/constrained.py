@@ -16,7 +16,7 @@ from stratagem.math.deadline import Deadline
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.solvers import Auto, Callback, Search, Status, search
 from stratagem.solvers.problem import Problem
-from stratagem.solvers.series import Candidate, Series
+from stratagem.solvers.solver import Candidate, Series
 from stratagem.study.solution import Promise, Solution
 
 Candidates = Callable[[], Iterator[Candidate]]

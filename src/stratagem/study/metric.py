@@ -16,7 +16,7 @@ from stratagem.math.number import above_minimum
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.solvers import Status
 from stratagem.solvers.problem import Problem, relative_gap
-from stratagem.solvers.series import Candidate, valued
+from stratagem.solvers.solver import Candidate, valued
 from stratagem.study.constrained import Candidates, Kind, SearchStart, Solve, people, solution_of
 from stratagem.study.solution import Solution
 from stratagem.workloads.centring import centred

@@ -17,7 +17,7 @@ from stratagem.math.number import above_minimum
 from stratagem.math.shuffling import CentralPrivacy, PrivacyBlanket, Target
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.solvers.problem import Problem
-from stratagem.solvers.series import Candidate, valued
+from stratagem.solvers.solver import Candidate, valued
 from stratagem.study.constrained import Kind, SearchStart, Solve, constrained, in_whole_numbers, people
 from stratagem.study.solution import Solution
 
