@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from stratagem.bounds.limited import limited_bound
+from stratagem.bounds.constrained import limited_bound
 from stratagem.math.deadline import deadline, within
 from stratagem.math.number import above_minimum, upper, users_text
 from stratagem.math.privacy import best_guess

@@ -10,7 +10,7 @@ from functools import cache
 from typing import cast
 
 from stratagem.bounds import Bound, Bounds
-from stratagem.bounds.limited import CONSTRAINED
+from stratagem.bounds.constrained import CONSTRAINED
 from stratagem.estimators import ask, evaluate
 from stratagem.math.deadline import Deadline
 from stratagem.mechanism.mechanism import Mechanism

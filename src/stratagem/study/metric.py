@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from stratagem.bounds import Bound, Bounds
-from stratagem.bounds.limited import CONSTRAINED
-from stratagem.bounds.metric import all_rays, listed_bound, metric_bound
+from stratagem.bounds.constrained import CONSTRAINED, all_rays, listed_bound, metric_bound
 from stratagem.math.deadline import within
 from stratagem.math.number import above_minimum
 from stratagem.mechanism.mechanism import Mechanism

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from stratagem.bounds import Bounds
-from stratagem.bounds.limited import limited_bound
+from stratagem.bounds.constrained import limited_bound
 from stratagem.math.deadline import deadline, within
 from stratagem.math.number import above_minimum
 from stratagem.math.shuffling import CentralPrivacy, PrivacyBlanket, Target
