@@ -7,12 +7,14 @@ print(central.compare(st.prefix(64), epsilon=1.0, neighbours="replace"))
 from stratagem.central.comparison import CentralComparison, Row, compare, optimised, optimised_gaussian
 from stratagem.central.measurement import (
     GaussianMeasurement,
+    GeometricMeasurement,
+    LaplaceMeasurement,
     Measurement,
     Neighbours,
+    measure,
     measure_gaussian,
     sensitivity,
 )
-from stratagem.central.pure import GeometricMeasurement, LaplaceMeasurement, measure
 from stratagem.central.selection import Selection, StabilityHistogram, selection, stability_histogram
 from stratagem.central.table import (
     GridHierarchy,

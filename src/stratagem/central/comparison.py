@@ -12,12 +12,16 @@ from numpy.typing import ArrayLike
 
 from stratagem.central.measurement import (
     GaussianMeasurement,
+    GeometricMeasurement,
     Measurement,
     Neighbours,
+    Pure,
     check,
+    geometric_variance,
+    measure,
     measure_gaussian,
+    spending,
 )
-from stratagem.central.pure import GeometricMeasurement, Pure, geometric_variance, measure, spending
 from stratagem.central.table import (
     BRANCHINGS,
     MOST,
