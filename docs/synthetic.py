@@ -13,7 +13,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import stratagem as st
-from stratagem.math.counts import counted
+from stratagem.math.vector import counted
 
 sys.path.append(str(Path(__file__).parents[1] / "tests" / "helper"))
 from adult import people

@@ -25,7 +25,7 @@ from .estimators import UnsupportedWorkloadError as UnsupportedWorkloadError
 from .estimators import evaluate as evaluate
 from .estimators import per_query_variance as per_query_variance
 from .io.version import __version__ as __version__
-from .math.counts import counted as counted
+from .math.vector import counted as counted
 from .mechanism.mechanism import Mechanism as Mechanism
 from .mechanism.mechanism import load_mechanism as load_mechanism
 from .solvers import Auto as Auto

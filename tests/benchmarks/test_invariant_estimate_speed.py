@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from stratagem.math.counts import counted
+from stratagem.math.vector import counted
 
 USERS = 1_000_000
 

@@ -10,7 +10,7 @@ from scipy.integrate import quad
 from scipy.stats import chi2, norm
 
 from stratagem import central
-from stratagem.central.pure import _sampler
+from stratagem.central.measurement import _sampler
 from stratagem.counts.sampling import pseudo_random
 from stratagem.math.privacy import gaussian_delta
 
@@ -50,7 +50,7 @@ def test_releases_follow_the_stated_noise(rng):
 
 def test_noise_beyond_the_first_round_keeps_its_distribution(rng):
     """The same test with a sampler that stops at 2: nearly every draw goes into further rounds."""
-    from stratagem.central.pure import _noise
+    from stratagem.central.measurement import _noise
     from stratagem.counts.sampling import TwoSided
 
     source, sampler = pseudo_random(rng), TwoSided(Fraction(math.exp(-0.5)), 1, beyond=True)

@@ -13,7 +13,7 @@ from commands import assert_refused, plain, run, run_json
 from reading import Page
 from stratagem.collection.tally import Tally, tally_data
 from stratagem.mechanism.usable import LEAST
-from stratagem.report.answer_files import answer_files
+from stratagem.report.question import answer_files
 
 FILES = ["age", "région-income", "région", "income", "_a_b"]
 

@@ -8,7 +8,7 @@ import pytest
 from commands import assert_refused, run, run_json
 from mechanisms import mechanism
 from stratagem.collection.tally import read_tally
-from stratagem.math.counts import SparseCounts
+from stratagem.math.vector import SparseCounts
 
 PEOPLE = 3000
 

@@ -10,19 +10,20 @@ import numpy as np
 import pytest
 
 from report_files import IDENTIFIER, MECHANISM, OUTPUTS, collected, facts
-from stratagem.collection import alike as rooms
 from stratagem.collection import report_file, reports
+from stratagem.collection import reports as rooms
 from stratagem.collection.aggregator import Aggregator
-from stratagem.collection.alike import alike, read
 from stratagem.collection.collection import Collection
 from stratagem.collection.reports import (
     LINE_LIMIT,
     Report,
     ReportFormat,
+    alike,
     blocks,
     is_blank,
     lines,
     mechanism_named,
+    read,
 )
 
 FORM = ReportFormat(IDENTIFIER, OUTPUTS)

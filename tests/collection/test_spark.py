@@ -7,7 +7,7 @@ import pytest
 
 from report_files import facts
 from stratagem.collection.report_table import aggregate
-from stratagem.math.counts import SparseCounts
+from stratagem.math.vector import SparseCounts
 from tools import need, need_package
 
 pytestmark = [

@@ -12,7 +12,7 @@ from stratagem.collection.collection import Collection
 from stratagem.collection.report_table import aggregate
 from stratagem.collection.reports import ReportFormat
 from stratagem.collection.tally import parse_tally, tally_data
-from stratagem.math.counts import DENSE, SparseCounts, counted
+from stratagem.math.vector import DENSE, SparseCounts, counted
 
 IDENTIFIER = "0123456789abcdef" * 4
 MANY = 1 << 53

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from stratagem import counts
+from stratagem.counts.criteria import inequalities, joined, property_set
 from stratagem.counts.exact import Whole, reduced
-from stratagem.counts.property import inequalities, joined, property_set
 
 ROUNDED = 1e-6
 """Tolerance for the optimum of a program; the entries of T that are truly negative below exceed it 1e4-fold."""

@@ -9,18 +9,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from stratagem import counts
-from stratagem.counts.exact import Whole, fixed_point, repaired, strict_matrix
-from stratagem.counts.loss import Loss, weights_of
-from stratagem.counts.optimum import solve
-from stratagem.counts.program import CountRequest, Program
-from stratagem.counts.property import (
+from stratagem.counts.criteria import (
+    Loss,
     column_ratio,
     holding,
     inequalities,
     least_majorant,
     privacy,
     property_set,
+    weights_of,
 )
+from stratagem.counts.exact import Whole, fixed_point, repaired, strict_matrix
+from stratagem.counts.optimum import solve
+from stratagem.counts.program import CountRequest, Program
 
 NAMES = list(counts.Property.__members__)
 SUBSETS = [",".join(chosen) for k in range(8) for chosen in itertools.combinations(NAMES, k)]

@@ -10,7 +10,7 @@ from stratagem.auditor.known import read_known
 from stratagem.collection import report_table
 from stratagem.collection.collection import Collection
 from stratagem.domain.columns import distinct
-from stratagem.math.counts import counted
+from stratagem.math.vector import counted
 from stratagem.mechanism.matrix_input import read_probabilities
 
 SENT = [0, 1, 100, -5, -1, 3]

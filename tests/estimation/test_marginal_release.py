@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from stratagem.math.counts import SparseCounts
+from stratagem.math.vector import SparseCounts
 
 D = 7
 

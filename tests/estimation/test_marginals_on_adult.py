@@ -7,8 +7,8 @@ import pytest
 
 import stratagem as st
 from adult import USERS, WRONG, people
-from stratagem.math.counts import counted
-from stratagem.solvers.junta.published_junta import published_juntas, sampled_tables
+from stratagem.math.vector import counted
+from stratagem.solvers.junta.junta_pattern import published_juntas, sampled_tables
 
 REPETITIONS = 10
 

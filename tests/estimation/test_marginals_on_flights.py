@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from stratagem.math.counts import counted
-from stratagem.solvers.junta.published_junta import published_juntas
+from stratagem.math.vector import counted
+from stratagem.solvers.junta.junta_pattern import published_juntas
 
 FACTS, COLLECTIONS = 10, 6
 

@@ -10,7 +10,7 @@ import stratagem as st
 from evidences import draw
 from stratagem.estimation.postprocessing import CLOSE, METHODS, RECOMMENDED
 from stratagem.estimation.working_set import CELLS, UNORDERED
-from stratagem.math.counts import SparseCounts
+from stratagem.math.vector import SparseCounts
 
 N, REPETITIONS = 64, 60
 MARGIN = 0.05

@@ -7,8 +7,8 @@ from scipy.stats import binom
 import stratagem as st
 from evidences import by_tables
 from stratagem.estimators import estimator
-from stratagem.math.counts import SparseCounts
 from stratagem.math.privacy import ratio
+from stratagem.math.vector import SparseCounts
 from stratagem.workloads.selection import SomeQueries
 from translations import MIXED, TABLE, pattern
 

@@ -15,7 +15,7 @@ import numpy as np
 
 import stratagem as st
 from stratagem.estimators import estimator
-from stratagem.math.counts import counted
+from stratagem.math.vector import counted
 from stratagem.report.content import rated
 from stratagem.solvers.problem import problem_of
 from stratagem.study.ranking import rank_affordable

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from stratagem.auditor import audit as auditor
-from stratagem.auditor.outcome import Audit
+from stratagem.auditor.audit import Audit
 from stratagem.auditor.plan import coordinates_of
 from stratagem.auditor.runner import Draw, Reports, collected, joined, python_client
 from stratagem.domain.attribute import value_of

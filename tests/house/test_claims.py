@@ -10,7 +10,7 @@ from stratagem.workloads.bibliography import SCOPE
 
 ROOT = Path(__file__).parents[2]
 SUFFIXES = {".py", ".js", ".html", ".md", ".toml"}
-COUNTS = re.compile(r"/counts/|/cli/count|70-count")
+COUNTS = re.compile(r"/counts/|70-count")
 """The wing of counts, whose optima are over all mechanisms with the properties asked for."""
 LIMIT = re.compile(
     r"(?i)\b(?:no|nobody)\b(?: other)?(?: (?:ε|epsilon)-LDP)?(?: (?:mechanism|strategy))?\b[^.;:]{0,90}?"

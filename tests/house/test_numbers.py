@@ -14,8 +14,8 @@ REACHED = {
     "imports inside functions outside the command line": 40,
     "functions over 45 lines": 10,
     "functions with more than 12 parameters outside the command line": 0,
-    "lines": 63_696,
-    "files": 333,
+    "lines": 63_734,
+    "files": 308,
     "rooms": 19,
     "arrows between rooms": 94,
 }

@@ -7,7 +7,7 @@ import pytest
 
 import stratagem as st
 from stratagem.estimators import mean_variance
-from stratagem.math.counts import SparseCounts
+from stratagem.math.vector import SparseCounts
 from stratagem.mechanism.usable import estimate_usability, largest_error, usability
 
 WIDEST = 1 / (2 * 1.959964)

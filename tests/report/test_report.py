@@ -18,13 +18,13 @@ from mechanisms import mechanism
 from memos import memoised
 from reading import LOADING, Page
 from stratagem.estimators import ask
+from stratagem.math.number import odds
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.report.calculator import _picture
 from stratagem.report.content import Cover, ReportContent, along, around, rated
 from stratagem.report.page import page, report_saved
 from stratagem.report.reproduction import check, privacy_section, threats
 from stratagem.report.verdict import verdict
-from stratagem.report.wording import odds
 from stratagem.study.comparison import Comparison
 from stratagem.study.summary import people_needed
 from tools import take_away

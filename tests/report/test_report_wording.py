@@ -4,8 +4,7 @@ import math
 
 import pytest
 
-from stratagem.math.number import percent_apart
-from stratagem.report.wording import above, at_most, below, counted, odds, percent
+from stratagem.math.number import above, at_most, below, counted, odds, percent, percent_apart
 
 
 @pytest.mark.parametrize("epsilon", [1e-6, 1e-3, 0.1, 0.6931, 1.0, 1.1, 7.0, 30.0, 300.0])

@@ -21,9 +21,9 @@ import httpx  # noqa: E402
 
 from stratagem.cli.serve import intake  # noqa: E402
 from stratagem.cli.serve import results as results_module  # noqa: E402
-from stratagem.cli.serve.application import application  # noqa: E402
 from stratagem.cli.serve.intake import WAITING, Allowance, Intake  # noqa: E402
 from stratagem.cli.serve.results import Results  # noqa: E402
+from stratagem.cli.serve.server import application  # noqa: E402
 from stratagem.collection.collection import Collection  # noqa: E402
 from stratagem.mechanism.webpage import page_files  # noqa: E402
 

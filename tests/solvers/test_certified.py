@@ -13,10 +13,9 @@ from stratagem.bounds.proof import all_patterns
 from stratagem.estimators import estimator
 from stratagem.math.privacy import ratio
 from stratagem.solvers import Certified, ProjectedGradient, search
+from stratagem.solvers.certified.certified import Polish, translates
 from stratagem.solvers.certified.design import Design, columns, filled, project_to_feasible
 from stratagem.solvers.certified.patterns import distinct, gaussian_patterns, juntas
-from stratagem.solvers.certified.polish import Polish
-from stratagem.solvers.certified.translates import translates
 from stratagem.solvers.gradient.projected_gradient import regularised_factor
 from stratagem.solvers.problem import Average
 from tables import assert_private

@@ -9,7 +9,7 @@ from test_published_junta import closed
 import stratagem as st
 from stratagem.bounds import lower_bounds
 from stratagem.solvers.junta.junta import Junta
-from stratagem.solvers.junta.published_junta import published_juntas
+from stratagem.solvers.junta.junta_pattern import published_juntas
 from stratagem.solvers.problem import Average
 from stratagem.solvers.solver import Status, search
 from tables import EPSILONS, assert_private

@@ -9,8 +9,8 @@ from mechanisms import some
 from stratagem.estimation.estimation import estimate
 from stratagem.estimators import estimator, evaluate
 from stratagem.estimators.translation import score, translates
-from stratagem.math.counts import counted
 from stratagem.math.galois import powers
+from stratagem.math.vector import counted
 from stratagem.mechanism.mechanism import Mechanism, load_mechanism
 from stratagem.solvers.orbit.flat import flat_orbit
 from stratagem.strategies import SubsetSelection

@@ -9,9 +9,9 @@ import pytest
 import stratagem as st
 from stratagem.bounds.formulas import block_norms, norms
 from stratagem.estimators import estimator
-from stratagem.math.counts import counted
 from stratagem.math.privacy import uniform
-from stratagem.solvers.junta.published_junta import sampled_tables
+from stratagem.math.vector import counted
+from stratagem.solvers.junta.junta_pattern import sampled_tables
 from stratagem.solvers.problem import Average
 from stratagem.strategies import JuntaStrategy, Pattern
 from stratagem.workloads.centring import centred

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from stratagem.solvers.gradient.projection import feasible_thresholds, force, project_with_multiplier
+from stratagem.solvers.gradient.descent import feasible_thresholds, force, project_with_multiplier
 
 METHODS = ("bracketed", "sorted")
 CASES = [

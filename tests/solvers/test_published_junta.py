@@ -8,7 +8,7 @@ import pytest
 import stratagem as st
 from stratagem.published.fourier import fourier
 from stratagem.published.marginal import marginal_hadamard, marginal_response
-from stratagem.solvers.junta.published_junta import maximal, published_juntas
+from stratagem.solvers.junta.junta_pattern import maximal, published_juntas
 from tables import EPSILONS
 
 SHARES = {

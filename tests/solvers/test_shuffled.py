@@ -10,7 +10,7 @@ import pytest
 
 import stratagem as st
 from shuffled_laws import divergence, law
-from stratagem.bounds.limited import limited_bound
+from stratagem.bounds.constrained import limited_bound
 from stratagem.estimators import estimator
 from stratagem.math.shuffling import Target
 from stratagem.solvers.shuffled import search_shuffled

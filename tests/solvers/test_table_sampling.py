@@ -10,7 +10,7 @@ import stratagem as st
 from stratagem.bounds import spectral_bounds
 from stratagem.published.marginal import marginal_selection
 from stratagem.solvers.junta.junta import Junta
-from stratagem.solvers.junta.published_junta import sampled_tables
+from stratagem.solvers.junta.junta_pattern import sampled_tables
 from stratagem.solvers.problem import Average, problem_of
 from stratagem.solvers.solver import search
 from stratagem.study.ranking import rank_baselines, rank_invariant

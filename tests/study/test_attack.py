@@ -9,7 +9,7 @@ import pytest
 
 import stratagem as st
 from commands import plain, run, run_json
-from stratagem.bounds.limited import limited_bound
+from stratagem.bounds.constrained import limited_bound
 from stratagem.estimators import estimator
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.report.page import report_saved

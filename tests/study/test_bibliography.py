@@ -7,8 +7,7 @@ import pytest
 import stratagem as st
 from commands import assert_refused, run, run_json
 from stratagem.bounds import RULES
-from stratagem.solvers.series import Series
-from stratagem.solvers.solver import Algorithm, Solver
+from stratagem.solvers.solver import Algorithm, Series, Solver
 from stratagem.study.contents import contents
 from stratagem.workloads.bibliography import FILE, cited, publications, readable
 

@@ -11,9 +11,9 @@ from scipy.linalg import helmert
 from scipy.spatial import HalfspaceIntersection
 
 import stratagem as st
-from stratagem.bounds import metric as bounds
+from stratagem.bounds import constrained as bounds
+from stratagem.bounds.constrained import first_multipliers, listed_bound, metric_bound, sides
 from stratagem.bounds.exact import exact
-from stratagem.bounds.metric import first_multipliers, listed_bound, metric_bound, sides
 from stratagem.estimators import estimator
 from stratagem.mechanism.export.saved import load
 from stratagem.solvers.metric import geometric, published_at, rays

@@ -15,9 +15,8 @@ from typing import Any
 import duckdb
 import numpy as np
 
-from stratagem.auditor.audit import FALSE_ALARM, TYPES, check_options
+from stratagem.auditor.audit import FALSE_ALARM, TYPES, Audit, check_options, outcome
 from stratagem.auditor.check import Asked
-from stratagem.auditor.outcome import Audit, outcome
 from stratagem.auditor.plan import Chosen
 from stratagem.auditor.planning import plan
 from stratagem.auditor.runner import ID as NO_ID

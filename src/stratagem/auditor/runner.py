@@ -22,8 +22,7 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 
 from stratagem.auditor import driver
-from stratagem.collection.alike import parsed
-from stratagem.collection.reports import Reason, Report, blocks
+from stratagem.collection.reports import Reason, Report, blocks, parsed
 from stratagem.mechanism import client as shipped
 from stratagem.mechanism.client import Client
 from stratagem.mechanism.mechanism import Mechanism

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stratagem.bounds.bound import Bound, Bounds
-from stratagem.bounds.case import Case
+from stratagem.bounds.bound import Bound, Bounds, Case
+from stratagem.bounds.constrained import CONSTRAINED
 from stratagem.bounds.delsarte import DELSARTE, delsarte
 from stratagem.bounds.duals import LINEAR, WEIGHTED, Duals, weighed
 from stratagem.bounds.exact import EXACT, EXACT_LIMIT, RELAXED_LIMIT, SDP, exact, sdp
@@ -29,7 +29,6 @@ from stratagem.bounds.formulas import (
     svd,
 )
 from stratagem.bounds.generation import Generation
-from stratagem.bounds.limited import CONSTRAINED
 from stratagem.bounds.proof import NONNEGATIVE, WHOLE, Proof
 from stratagem.math.computing import on_one_core
 from stratagem.math.deadline import deadline, fits, granted, within

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from stratagem.bounds.case import Case
+from stratagem.bounds.bound import Case
 from stratagem.bounds.exact import EXACT_LIMIT, ExactDual, exact_dual
 from stratagem.bounds.formulas import Rule, attempted, root_trace
 from stratagem.math.answer_programme import programme

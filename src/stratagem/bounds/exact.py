@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from stratagem.bounds.case import Case
+from stratagem.bounds.bound import Case
 from stratagem.bounds.formulas import ULP, Rule, root_trace
 from stratagem.bounds.proof import all_patterns
 from stratagem.math.computing import quiet_solver

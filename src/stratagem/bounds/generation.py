@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from stratagem.bounds.case import Case
+from stratagem.bounds.bound import Case
 from stratagem.bounds.duals import weighted_dual
 from stratagem.bounds.exact import Centre, Start, solve
 from stratagem.bounds.proof import AllPatterns, Proof

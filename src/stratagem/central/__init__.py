@@ -5,24 +5,30 @@ print(central.compare(st.prefix(64), epsilon=1.0, neighbours="replace"))
 """
 
 from stratagem.central.comparison import CentralComparison, Row, compare, optimised, optimised_gaussian
-from stratagem.central.cube import GridHierarchy, cube_tables, haar, parities, tables
-from stratagem.central.hierarchy import (
-    Hierarchy,
-    Tree,
-    best_budgets,
-    limiting_branching,
-    published_branching,
-    published_variance,
-)
 from stratagem.central.measurement import (
     GaussianMeasurement,
+    GeometricMeasurement,
+    LaplaceMeasurement,
     Measurement,
     Neighbours,
+    measure,
     measure_gaussian,
     sensitivity,
 )
-from stratagem.central.pure import GeometricMeasurement, LaplaceMeasurement, measure
 from stratagem.central.selection import Selection, StabilityHistogram, selection, stability_histogram
+from stratagem.central.table import (
+    GridHierarchy,
+    Hierarchy,
+    Tree,
+    best_budgets,
+    cube_tables,
+    haar,
+    limiting_branching,
+    parities,
+    published_branching,
+    published_variance,
+    tables,
+)
 from stratagem.math.privacy import gaussian_noise
 from stratagem.math.shuffling import CentralPrivacy, PrivacyBlanket
 

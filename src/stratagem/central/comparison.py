@@ -10,16 +10,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stratagem.central.cube import MOST, GridHierarchy, cube_tables, haar, parities, tables
-from stratagem.central.hierarchy import BRANCHINGS, Hierarchy, Tree, best_budgets
 from stratagem.central.measurement import (
     GaussianMeasurement,
+    GeometricMeasurement,
     Measurement,
     Neighbours,
+    Pure,
     check,
+    geometric_variance,
+    measure,
     measure_gaussian,
+    spending,
 )
-from stratagem.central.pure import GeometricMeasurement, Pure, geometric_variance, measure, spending
+from stratagem.central.table import (
+    BRANCHINGS,
+    MOST,
+    GridHierarchy,
+    Hierarchy,
+    Tree,
+    best_budgets,
+    cube_tables,
+    haar,
+    parities,
+    tables,
+)
 from stratagem.io.table import Table
 from stratagem.math import privacy
 from stratagem.math.block_design import covering_tables

@@ -12,8 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stratagem.central.measurement import Neighbours, check
-from stratagem.central.pure import SAFE, geometric_noise, safe_ratio
+from stratagem.central.measurement import SAFE, Neighbours, check, geometric_noise, safe_ratio
 from stratagem.counts.sampling import PRECISION, Source, below
 from stratagem.math import privacy
 from stratagem.math.number import integer, real

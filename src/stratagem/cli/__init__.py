@@ -1,4 +1,4 @@
-"""The command line: what a person types, each command in a file of its own."""
+"""The command line: what a person types, each command in the file of its subject."""
 
 from __future__ import annotations
 
@@ -20,10 +20,8 @@ from stratagem.cli import (
     central,
     collect,
     compare,
-    count,
     estimate,
-    export,
-    import_matrix,
+    exchange,
     inspect,
     layout,
     listing,
@@ -31,9 +29,6 @@ from stratagem.cli import (
     plan,
     randomise,
     report,
-    rounds,
-    simulate,
-    tune,
 )
 from stratagem.cli.command import GroupedCommand, GroupedCommands, spread
 from stratagem.cli.compilation_cache import keep_compiled_code
@@ -73,24 +68,24 @@ COMMANDS = (
     (listing.listing, "stratagem list"),
     (plan.plan, "stratagem plan people.csv --column age --users 5000"),
     (optimise.optimise, "stratagem optimise prefix --domain 16 --epsilon 1 -o prefix.ldp.json"),
-    (tune.tune, "stratagem tune prefix hierarchical --domain 16 --epsilon 1 -o tree.ldp.json"),
+    (optimise.tune, "stratagem tune prefix hierarchical --domain 16 --epsilon 1 -o tree.ldp.json"),
     (bound.bound, "stratagem bound prefix --domain 16 --epsilon 1"),
     (compare.compare, "stratagem compare prefix --domain 16 --epsilon 1 --plot compare.png"),
     (central.central, "stratagem central prefix --domain 16 --epsilon 1 --neighbours replace"),
     (report.report, "stratagem report people-age.ldp.json --users 5000 --title Ages"),
-    (simulate.simulate, "stratagem simulate people-age.ldp.json --data people.csv --column age"),
+    (inspect.simulate, "stratagem simulate people-age.ldp.json --data people.csv --column age"),
     (inspect.inspect, "stratagem inspect people-age.ldp.json --users 5000"),
-    (count.count, "stratagem count --size 10 --alpha 0.9 -o group.count.json"),
-    (export.export, 'stratagem export people-age.ldp.json --web site --question "Your age?"'),
+    (central.count, "stratagem count --size 10 --alpha 0.9 -o group.count.json"),
+    (exchange.export, 'stratagem export people-age.ldp.json --web site --question "Your age?"'),
     (
-        import_matrix.import_matrix,
+        exchange.import_matrix,
         "stratagem import matrix.csv --workload prefix --domain 8 --epsilon 1 -o m.ldp.json",
     ),
     (collect.collect, 'stratagem collect people-age.ldp.json --question "Your age?"'),
     (randomise.randomise, "stratagem randomise people-age.ldp.json --value 34 -o reports.jsonl"),
     (aggregate.aggregate, "stratagem aggregate people-age.ldp.json reports.jsonl -o counts.json"),
     (estimate.estimate, "stratagem estimate people-age.ldp.json counts.json --quantile 0.5"),
-    (rounds.rounds, "stratagem rounds people-age.ldp.json counts.json -o second.ldp.json"),
+    (estimate.rounds, "stratagem rounds people-age.ldp.json counts.json -o second.ldp.json"),
     (audit.audit, "stratagem audit people-age.ldp.json"),
 )
 """Every command and an example of it; those of one survey use the files that those before it wrote."""
@@ -186,7 +181,7 @@ def _sentence(error: ValueError) -> str:
         case AnonymousReportsError():
             return f"{error.fact}: {aggregate.ANONYMOUS_ADVICE}"
         case BareMatrixError():
-            return f"{error.fact}: {import_matrix.conversion(error.path)}"
+            return f"{error.fact}: {exchange.conversion(error.path)}"
         case InvalidValuesError():
             return f"{translated(error.fact)}: {layout.invalid_advice(error)}"
     return translated(str(error))

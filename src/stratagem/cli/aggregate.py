@@ -144,7 +144,7 @@ def _endless_refused(source: BinaryIO) -> BinaryIO:
 
 def summary(found: Aggregated) -> str:
     """Say what became of everything received."""
-    from stratagem.report.wording import counted
+    from stratagem.math.number import counted
 
     tally = found.tally
     parts = [f"{counted(tally.reports, 'report')} counted of {tally.received:,} received"]
@@ -277,7 +277,7 @@ def _check_origin(mechanism: Mechanism, file: Path | str, tally: Tally, foreign:
     """Say which other mechanisms reports name; refuse reports of which none is of this one."""
     if not tally.foreign:
         return
-    from stratagem.report.wording import counted
+    from stratagem.math.number import counted
 
     named = ", ".join(f"{count:,} of {name}" for name, count in Counter(foreign).most_common(SHOWN))
     sentence = (

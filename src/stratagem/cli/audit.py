@@ -15,8 +15,8 @@ from stratagem.cli.option import BUNDLE, JSON
 from stratagem.cli.output import fail, write_result
 
 if TYPE_CHECKING:
+    from stratagem.auditor.audit import Audit
     from stratagem.auditor.known import KnownReports
-    from stratagem.auditor.outcome import Audit
     from stratagem.auditor.runner import Devices, Draw
     from stratagem.mechanism.mechanism import Mechanism
 

@@ -93,8 +93,8 @@ def collect(
     """
     listen.check()
     from stratagem.cli.serve.server import Server, listening
+    from stratagem.math.number import counted
     from stratagem.mechanism.mechanism import SUFFIX, load_mechanism
-    from stratagem.report.wording import counted
 
     mechanism, question = in_words(load_mechanism(file), questions, question)
     state = state or file.with_name(f"{file.name.removesuffix(SUFFIX)}.reports.duckdb")
@@ -113,7 +113,7 @@ def collect(
 
 def _announce(server: Server, state: Path, host: str, port: int) -> None:
     """Say where the form and the results are, and what their token is."""
-    from stratagem.report.wording import counted
+    from stratagem.math.number import counted
 
     place = f"http://{f'[{host}]' if ':' in host else host}:{port}"
     facts = {

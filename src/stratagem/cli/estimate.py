@@ -1,4 +1,4 @@
-"""The command `estimate`: counts of reports in, answers with intervals out."""
+"""The commands `estimate` and `rounds`: counts of reports in, answers with intervals or a second round's bundle out."""
 
 from __future__ import annotations
 
@@ -13,9 +13,19 @@ from typer import Option
 
 from stratagem.cli.aggregate import counted_alone
 from stratagem.cli.command import options
-from stratagem.cli.interruption import progress
-from stratagem.cli.option import BUNDLE, COUNTS, FORCE, JSON, PLOT, QueryOptions, check_free, check_plot
-from stratagem.cli.output import write_files, write_result
+from stratagem.cli.interruption import keeping, progress
+from stratagem.cli.option import (
+    BUNDLE,
+    COUNTS,
+    FORCE,
+    JSON,
+    PLOT,
+    SECONDS,
+    QueryOptions,
+    check_free,
+    check_plot,
+)
+from stratagem.cli.output import write, write_files, write_json, write_result
 from stratagem.io.numeral import parse_number
 
 if TYPE_CHECKING:
@@ -200,7 +210,7 @@ class AnswerOptions:
     def files(self, workload: Workload, *, force: bool) -> list[Path]:
         """Return the files into which answers are written; refuse those of a folder that exist, before the work."""
         from stratagem.io.target import check_folder
-        from stratagem.report.answer_files import answer_files
+        from stratagem.report.question import answer_files
         from stratagem.workloads import along, histogram
 
         if self.folder is None:
@@ -241,7 +251,7 @@ class AnswerOptions:
         if self.file is not None:
             told.estimate.save(self.file, told.chosen, overwrite=True)
         if self.folder is not None:
-            from stratagem.report.answer_files import write_answers
+            from stratagem.report.question import write_answers
 
             write_answers(files, told.by_question())
         if self.summary is not None:
@@ -326,3 +336,48 @@ def _quantile(found: Estimate, text: str, *, of_all: bool) -> Quantile:
     except ValueError:
         raise ValueError(f"--quantile {text} is no share: write 0.5, or ATTRIBUTE=0.5") from None
     return found.quantile(number, attribute if separator else None, of_all=of_all)
+
+
+def rounds(
+    file: BUNDLE,
+    counts: COUNTS,
+    out: Annotated[Path, Option("-o", "--out", help="The bundle of the second round, *.ldp.json.")],
+    users: Annotated[
+        int | None, Option(help="People of the second round, by default four for each report of the first.")
+    ] = None,
+    cells: Annotated[
+        int | None,
+        Option(help="Merged bins, by default as many as the people leave room for, at most 64."),
+    ] = None,
+    seconds: SECONDS = None,
+    force: FORCE = False,
+    json: JSON = False,
+) -> None:
+    """Find the mechanism of a second round: bins merged to equal shares by what a first round of a few people told.
+
+    The first bundle asks for prefixes or ranges of numbers, dates or times. Deal people at random: each takes part in
+    one round only. Then `stratagem estimate SECOND COUNTS` answers from the second round, without a bias.
+    """
+    from stratagem.math.number import counted
+    from stratagem.mechanism.mechanism import SUFFIX, load_mechanism
+    from stratagem.study.two_rounds import second_round
+
+    check_free(out, (SUFFIX,), force=force)
+    first = load_mechanism(file)
+    tally = read_counts(first, counts)
+    with progress("searching") as on_step:
+        second = second_round(first, tally.counts, users=users, cells=cells, on_step=on_step)
+    with keeping():
+        second.save(out, overwrite=True)
+        attribute = second.attributes[0]
+        edges = attribute.values.entry()["edges"]
+        if json:
+            write_json({"mechanism": second.identifier, "edges": edges, "file": str(out)})
+            return
+        merged = f"{attribute.name}: {first.attributes[0].size} values merged into {attribute.size}"
+        write(f"{merged}, edges {','.join(edges)}")
+        write(
+            f"{counted(tally.reports, 'report')} chose them. Whoever sent one of these takes no part in the second "
+            f"round, so that epsilon {float(second.epsilon):g} holds for everybody."
+        )
+        write_files(saved=out)

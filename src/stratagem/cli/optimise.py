@@ -1,4 +1,4 @@
-"""The command `optimise`: a workload and a budget in, a strategy with its certificate out."""
+"""The commands `optimise` and `tune`: a workload and a budget in, the best strategy or published mechanism out."""
 
 from __future__ import annotations
 
@@ -8,25 +8,34 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from typer import Argument
 
 from stratagem.cli.collect import to_ask
 from stratagem.cli.compare import comparison_lines, found_data, found_lines, more
 from stratagem.cli.interruption import interrupted, keeping, note, progress
-from stratagem.cli.layout import check_values_kept
+from stratagem.cli.layout import check_values_kept, read_described
 from stratagem.cli.option import (
     ALL,
     DETAILS,
+    DOMAIN,
+    EPSILON,
     FORCE,
     JSON,
     OUT,
     PLOT,
+    SECONDS,
     WORKLOAD,
     WORKLOAD_EPSILON,
+    GoalOptions,
+    QueryOptions,
+    ValueOptions,
     check_free,
     check_plot,
 )
 from stratagem.cli.output import (
+    apart,
     facts_lines,
     write,
     write_files,
@@ -49,7 +58,6 @@ if TYPE_CHECKING:
     from stratagem.io.table import Table
     from stratagem.solvers.problem import Constraint
     from stratagem.study.solution import Solution
-
 
 NAMED = 8
 """Attributes that an example names."""
@@ -244,8 +252,7 @@ class SavedSolution:
 
     def facts(self, *, details: bool = True) -> dict[str, object]:
         """Return where it is saved, with `details` also what was asked for and found, each by a short name."""
-        from stratagem.math.number import above_minimum, number_text
-        from stratagem.report.wording import count
+        from stratagem.math.number import above_minimum, count, number_text
 
         solution, facts = self.solution, dict[str, object]()
         workload, reports = solution.workload, f"{count(self.outputs)} possible reports"
@@ -322,3 +329,35 @@ def _described(
 def dashed(name: str) -> str:
     """Return the name of a solver as the command line knows it: few-queries for FewQueries."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()
+
+
+def tune(
+    *,
+    workload: WORKLOAD,
+    mechanism: Annotated[str, Argument(metavar="MECHANISM", help="A name of `stratagem list`.")],
+    epsilon: EPSILON,
+    domain: DOMAIN = None,
+    queries: QueryOptions,
+    goal: GoalOptions,
+    values: ValueOptions,
+    seconds: SECONDS = None,
+    out: OUT = None,
+    force: FORCE = False,
+    json: JSON = False,
+) -> None:
+    """Tune a published mechanism for a workload, say how far it is from the best possible unbiased one, and save it."""
+    from stratagem.study.summary import summary
+    from stratagem.study.tuning import tune as run
+
+    asked = read_described(workload, domain, queries, values)
+    options = goal.read(asked)
+    check_out(out, plain=goal.plain, force=force)
+    check_values_kept(out, values)
+    with progress("tuning"):
+        solution = run(asked, epsilon, mechanism, **options)
+    found = SavedSolution.saved(solution, workload, out, goal.prior)
+    if json:
+        write_json(found.record())
+        return
+    said = summary(solution.problem, solution.bounds, solution, None, mechanism)
+    write_lines([*apart(said), "", *facts_lines(found.facts())])

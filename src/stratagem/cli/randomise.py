@@ -90,8 +90,8 @@ def _rows(mechanism: Mechanism, data: Path, columns: list[str], policy: Policy, 
     from stratagem.cli.layout import read_sources
     from stratagem.domain.columns import stream, tallied
     from stratagem.domain.policy import listed
+    from stratagem.math.number import counted
     from stratagem.mechanism.bulk import report_lines
-    from stratagem.report.wording import counted
 
     outside, others, sent = Counter(), Counter(), 0
     sources = read_sources(mechanism.domain, columns)

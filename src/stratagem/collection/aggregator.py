@@ -25,8 +25,8 @@ from stratagem.collection.reports import (
 from stratagem.collection.tally import CONFLICT, Tally
 from stratagem.io.literal import EndlessFileError, open_regular
 from stratagem.io.target import check_target, written_atomically
-from stratagem.math.counts import counted
 from stratagem.math.number import integer
+from stratagem.math.vector import counted
 
 KIND = "stratagem reports"
 VERSION = 1

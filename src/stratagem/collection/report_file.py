@@ -16,9 +16,17 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from stratagem.collection.alike import alike, read
 from stratagem.collection.report_table import COLUMNS, DIGITS, check_columns, check_names
-from stratagem.collection.reports import MECHANISM, NAMED, ReportFormat, blocks, is_blank, mechanism_named
+from stratagem.collection.reports import (
+    MECHANISM,
+    NAMED,
+    ReportFormat,
+    alike,
+    blocks,
+    is_blank,
+    mechanism_named,
+    read,
+)
 from stratagem.io.literal import line_end_fault, line_ends, literal, open_regular
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import numpy as np
 from stratagem.collection.reports import REFUSE, AnonymousReportsError, Reason, ReportFormat, check_anonymous
 from stratagem.collection.tally import CONFLICT, Tally
 from stratagem.io.toml import nearest
-from stratagem.math.counts import counted
+from stratagem.math.vector import counted
 
 if TYPE_CHECKING:
     import pyarrow as pa

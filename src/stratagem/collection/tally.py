@@ -13,8 +13,8 @@ import numpy as np
 
 from stratagem.collection.reports import Reason, ReportFormat
 from stratagem.io.literal import open_regular
-from stratagem.math.counts import DENSE, Counts, SparseCounts
 from stratagem.math.number import integer
+from stratagem.math.vector import DENSE, Counts, SparseCounts
 
 CONFLICT = -1
 """Marker in place of the output of an id that was received with several outputs."""

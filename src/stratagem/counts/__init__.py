@@ -18,11 +18,18 @@ from stratagem.counts.closed import (
     route,
     uniform,
 )
-from stratagem.counts.consumer import Consumer, Posterior, posterior, serve
-from stratagem.counts.estimation import CountEstimate, estimate, unbiased_weights
+from stratagem.counts.criteria import Property
+from stratagem.counts.estimation import (
+    Consumer,
+    CountEstimate,
+    Posterior,
+    estimate,
+    posterior,
+    serve,
+    unbiased_weights,
+)
 from stratagem.counts.mechanism import CountMechanism, CountTable, exponential
 from stratagem.counts.optimum import CountDesign, CountStatus, design
-from stratagem.counts.property import Property
 from stratagem.counts.remap import Derivation, Remap, best_remap, derivation, merged, reach_ratio
 
 __all__ = [

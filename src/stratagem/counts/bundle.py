@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 
 from stratagem.counts.closed import TABLE, ClosedForm, ExplicitFair, Geometric, Uniform
+from stratagem.counts.criteria import names
 from stratagem.counts.exact import LEAST, Whole
 from stratagem.counts.mechanism import CountMechanism, CountTable, check_ratio
-from stratagem.counts.property import names
 from stratagem.io.target import check_target, written_atomically
 from stratagem.mechanism.client import (
     ADVICE,

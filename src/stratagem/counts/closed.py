@@ -13,10 +13,9 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from stratagem.counts.criteria import Property, distance_power, property_set
 from stratagem.counts.exact import Whole, decay, log_decay, reduced, whole_size
-from stratagem.counts.loss import distance_power
 from stratagem.counts.mechanism import CountMechanism, whole_count
-from stratagem.counts.property import Property, property_set
 from stratagem.counts.sampling import ClampedSampler, RankSampler, UniformSampler
 
 EVERY = frozenset(Property)

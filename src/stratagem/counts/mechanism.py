@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stratagem.counts.criteria import Aggregate, Loss, Property, holding, privacy, total_cost, weights_of
 from stratagem.counts.exact import Whole, decay, fixed_point, log_decay, repaired, whole_size
-from stratagem.counts.loss import Aggregate, Loss, total_cost, weights_of
-from stratagem.counts.property import Property, holding, privacy
 from stratagem.counts.sampling import ColumnSampler, Sampler, Source, pseudo_random
 from stratagem.io.screen import show
 from stratagem.math.number import integer

@@ -14,6 +14,17 @@ import numpy as np
 
 from stratagem.counts import bundle
 from stratagem.counts.closed import ExplicitFair, Geometric, Kind, route
+from stratagem.counts.criteria import (
+    Aggregate,
+    Loss,
+    Property,
+    check_aggregate,
+    distance_power,
+    names,
+    property_set,
+    total_cost,
+    weights_of,
+)
 from stratagem.counts.exact import (
     BITS,
     decay,
@@ -23,10 +34,8 @@ from stratagem.counts.exact import (
     repaired,
     whole_size,
 )
-from stratagem.counts.loss import Aggregate, Loss, check_aggregate, distance_power, total_cost, weights_of
 from stratagem.counts.mechanism import MATRIX, CountMechanism, CountTable
 from stratagem.counts.program import SMALLEST, TIGHT, CountRequest, Engine, Program, minimise, other
-from stratagem.counts.property import Property, names, property_set
 from stratagem.io.screen import show
 from stratagem.io.table import Table
 from stratagem.io.target import check_target, written_atomically

@@ -12,8 +12,17 @@ import numpy as np
 import scipy.sparse as sp
 
 from stratagem.counts.closed import ExplicitFair, Uniform
-from stratagem.counts.loss import Aggregate, Loss, total_cost
-from stratagem.counts.property import Inequalities, Property, column_ratio, inequalities, joined, privacy
+from stratagem.counts.criteria import (
+    Aggregate,
+    Inequalities,
+    Loss,
+    Property,
+    column_ratio,
+    inequalities,
+    joined,
+    privacy,
+    total_cost,
+)
 from stratagem.math.computing import quiet_solver
 
 Engine = Literal["HIGHS", "CLARABEL"]

@@ -8,8 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from stratagem.counts.criteria import Aggregate, Loss, check_aggregate, weights_of
 from stratagem.counts.exact import Whole, reduced
-from stratagem.counts.loss import Aggregate, Loss, check_aggregate, weights_of
 from stratagem.counts.mechanism import CountMechanism, CountTable, worst_ratio
 from stratagem.counts.optimum import REACHES
 from stratagem.math.computing import quiet_solver

@@ -9,9 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stratagem.io.database import PARQUET_SCAN, connect
+from stratagem.io.database import HEAD, PARQUET_SCAN, connect, divided, lines_above, ragged_fault
 from stratagem.io.literal import compression, first_line, line_end_fault, literal, open_regular, unpacked
-from stratagem.io.ragged import HEAD, divided, lines_above, ragged_fault
 from stratagem.io.toml import nearest
 
 if TYPE_CHECKING:

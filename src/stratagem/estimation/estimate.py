@@ -27,7 +27,7 @@ from stratagem.estimators.estimator import About, Estimator, Evidence
 from stratagem.io.screen import ROWS, brief, show
 from stratagem.io.table import Table
 from stratagem.math.number import entries, integer, spread
-from stratagem.math.on_demand import WHOLE, written_or_asked
+from stratagem.math.vector import WHOLE, written_or_asked
 from stratagem.workloads import Attribute, Workload, along, histogram
 from stratagem.workloads.given import WorkloadLike, workload_of
 from stratagem.workloads.naming import Naming

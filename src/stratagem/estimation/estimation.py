@@ -17,7 +17,7 @@ from stratagem.estimators import Evidence, estimator
 from stratagem.estimators.best_linear import Averaged, BestLinear, Rounds
 from stratagem.estimators.estimator import About
 from stratagem.estimators.survey import Surveyed, SurveyEvidence
-from stratagem.math.counts import Counts
+from stratagem.math.vector import Counts
 from stratagem.strategies import Runnable, SurveyStrategy
 from stratagem.workloads import DomainLike, Workload
 from stratagem.workloads.given import WorkloadLike, workload_of

@@ -14,9 +14,8 @@ from stratagem.estimators import Estimator, estimator, evaluate
 from stratagem.estimators.accuracy import ENTRIES, check_sizes
 from stratagem.estimators.survey import Surveyed
 from stratagem.io.screen import brief, show
-from stratagem.math.counts import Counts, counted
 from stratagem.math.number import entries, integer, user_counts
-from stratagem.math.on_demand import WHOLE
+from stratagem.math.vector import WHOLE, Counts, counted
 from stratagem.strategies import Runnable, SurveyStrategy, TranslationStrategy
 from stratagem.workloads import DomainLike, Workload
 from stratagem.workloads.given import WorkloadLike, workload_of

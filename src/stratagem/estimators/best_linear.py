@@ -13,9 +13,9 @@ import numpy as np
 from stratagem.estimators.accuracy import Accuracy, check_domain, check_entries, check_support, check_work
 from stratagem.estimators.dense import Dense, DenseEvidence, quadratic_forms
 from stratagem.estimators.estimator import Estimator, estimator, impossible_report, whole_counts
-from stratagem.math.counts import Counts, SparseCounts
 from stratagem.math.linalg import CANCELLED, CentredInverse, PseudoInverse, squared_distances
 from stratagem.math.privacy import check_prior, uniform
+from stratagem.math.vector import Counts, SparseCounts
 from stratagem.strategies import Strategy
 from stratagem.strategies.strategy import apply_inverse
 from stratagem.workloads import Workload

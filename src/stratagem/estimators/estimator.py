@@ -11,7 +11,7 @@ from typing import Any, Literal, final
 import numpy as np
 
 from stratagem.estimators.accuracy import Accuracy, UnsupportedWorkloadError
-from stratagem.math.on_demand import written_or_asked
+from stratagem.math.vector import written_or_asked
 from stratagem.strategies import Randomiser, Strategy
 from stratagem.workloads import DomainLike, Workload
 from stratagem.workloads.given import WorkloadLike, workload_of

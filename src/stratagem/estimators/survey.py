@@ -27,7 +27,7 @@ from stratagem.estimators.estimator import (
 )
 from stratagem.estimators.overlap import Overlapping, overlapping
 from stratagem.estimators.part import Alone, ByCell, Onto, PartScores, SeparableAccuracy
-from stratagem.math.counts import Counts, SparseCounts
+from stratagem.math.vector import Counts, SparseCounts
 from stratagem.strategies.survey import SplitStrategy, SurveyStrategy
 from stratagem.workloads import Workload
 from stratagem.workloads.centring import levelled

@@ -22,10 +22,10 @@ from stratagem.estimators.best_linear import Rounds
 from stratagem.io.literal import refuse_bare
 from stratagem.io.screen import brief, show
 from stratagem.io.target import check_target, written_atomically
-from stratagem.math.counts import Counts
 from stratagem.math.number import count_text, integer
 from stratagem.math.privacy import check, check_prior
 from stratagem.math.shuffling import CentralPrivacy
+from stratagem.math.vector import Counts
 from stratagem.mechanism.client import (
     FORMAT,
     REPORT_SCHEMA,

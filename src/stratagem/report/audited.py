@@ -7,15 +7,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from stratagem.auditor.audit import Audit, Evidence
 from stratagem.auditor.check import CHECKS
 from stratagem.auditor.device import DevicePlan
 from stratagem.auditor.known import KnownReports
-from stratagem.auditor.outcome import Audit, Evidence
 from stratagem.io.screen import visible
 from stratagem.io.table import Table
+from stratagem.math.number import count
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.mechanism.memo import Memo
-from stratagem.report.wording import count
 
 SHOWN = 4
 """Unknown columns that a sentence names."""

@@ -7,12 +7,11 @@ from dataclasses import replace
 
 from stratagem.estimators import ERROR, comparable, goal
 from stratagem.io.table import Table
-from stratagem.math.number import number_text, users_text
+from stratagem.math.number import number_text, percent, unbroken, users_text
 from stratagem.report.content import ReportContent
 from stratagem.report.drawing import WIDTH, Picture
 from stratagem.report.plots.comparison import Measured
 from stratagem.report.verdict import gain_sentence, nearness
-from stratagem.report.wording import percent, unbroken
 from stratagem.study.comparison import OPTIMISED, Comparison
 from stratagem.study.comparison_sweep import BOUND, needed_texts
 from stratagem.study.row import Row

@@ -17,7 +17,7 @@ from stratagem.estimation.simulation import Simulation, simulate_users
 from stratagem.estimation.synthetic import SyntheticPeople
 from stratagem.io.screen import visible
 from stratagem.io.table import Table
-from stratagem.math.number import number_text, spread
+from stratagem.math.number import counted, number_text, spread
 from stratagem.mechanism.export.saved import StoredStrategy
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.mechanism.usable import LEAST, Usability, estimate_usability, verdicts_data
@@ -29,7 +29,6 @@ from stratagem.report.question import (
     shares_of_people,
     typical_error,
 )
-from stratagem.report.wording import counted
 from stratagem.workloads.explicit import counting, counts_users
 from stratagem.workloads.question import are_few, as_asked, is_survey, questions
 from stratagem.workloads.serial import over

@@ -16,10 +16,9 @@ from stratagem.math.deadline import granted, within
 from stratagem.mechanism.export.saved import StoredStrategy
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.mechanism.webpage import shipped
-from stratagem.report.answer import answers
 from stratagem.report.calculator import calculator, comparison_section, numbers
 from stratagem.report.content import Cover, ReportContent, along, rated
-from stratagem.report.drawing import drawing
+from stratagem.report.drawing import answers, drawing
 from stratagem.report.plots import check_matplotlib
 from stratagem.report.reproduction import privacy_section, reproduction, threats
 from stratagem.report.verdict import facts, verdict

@@ -1,11 +1,15 @@
-"""What is said of the answers to one question: how far they are off, the median or mean, a table, and shares."""
+"""What is said of the answers to one question: how far they are off, a table, and shares; and the files of them."""
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain, count
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,14 +21,15 @@ from stratagem.estimation.question import ROWS, QuestionAnswers
 from stratagem.estimation.share import WRITTEN_OUT, Share, shares
 from stratagem.estimators.accuracy import UnsupportedWorkloadError
 from stratagem.io.screen import WIDTH
-from stratagem.io.table import Table
+from stratagem.io.table import Table, write_csv
+from stratagem.io.target import check_folder, check_target, written_atomically
 from stratagem.math.number import number_text, spread
 from stratagem.mechanism.usable import Usability, estimate_usability
-from stratagem.workloads import Attribute
+from stratagem.workloads import Attribute, Workload
 from stratagem.workloads.explicit import Explicit, counting, counts_users
 from stratagem.workloads.identity import Identity
 from stratagem.workloads.product import Product
-from stratagem.workloads.question import SurveyQuestion
+from stratagem.workloads.question import SurveyQuestion, questions
 from stratagem.workloads.table import on_table
 
 CERTAIN = 2.0
@@ -286,3 +291,43 @@ def by_people(found: Sequence[Share]) -> dict[str, list[Share]]:
     for one in found:
         groups.setdefault(one.words, []).append(one)
     return groups
+
+
+UNSAFE = re.compile(r"[^\w-]+")
+"""What in a name of an attribute is no part of a file's name on some system."""
+LONGEST = 48
+"""Most letters of a file's name that come from attributes: with four bytes a letter all systems take them."""
+
+
+def answer_files(folder: Path, workload: Workload) -> list[Path]:
+    """Return the files for the answers to every question of a workload, such as region-income.csv for a table.
+
+    Where several questions are about the same attributes, the names of all but tables say what is asked, and where two
+    names are equal, or differ in case alone, the later ones get numbers.
+    """
+    asked = questions(workload)
+    many = Counter(one.about for one in asked)
+    found, taken = list[Path](), set[str]()
+    for one in asked:
+        names = [UNSAFE.sub("_", workload.domain.names[place]) for place in one.about]
+        stem = "-".join(names or ["everybody"])[:LONGEST]
+        if many[one.about] > 1 and one.kind != "identity":
+            stem = f"{stem}-{UNSAFE.sub('_', one.kind)[:LONGEST]}"
+        free = chain([stem], (f"{stem}-{number}" for number in count(2)))
+        name = next(name for name in free if name.casefold() not in taken)
+        taken.add(name.casefold())
+        found.append(folder / f"{name}.csv")
+    return found
+
+
+def write_answers(paths: Sequence[Path], results: Sequence[QuestionResult]) -> None:
+    """Write the answers to every question into a file of its own; existing ones are replaced.
+
+    Raises:
+        ValueError: for a file that cannot be written, or more than 2^21 answers to one question.
+    """
+    every = [one.records() for one in results]
+    for path, records in zip(paths, every, strict=True):
+        check_folder(path.parent).mkdir(exist_ok=True)
+        with written_atomically(check_target(path, (".csv",))) as file:
+            write_csv(file, records[0], (record.values() for record in records))

@@ -12,11 +12,11 @@ from markdown_it import MarkdownIt
 
 from stratagem.auditor.independent_check import recheck
 from stratagem.io.table import Table
+from stratagem.math.number import above, below, odds, percent, unbroken
 from stratagem.math.privacy import posterior, surest
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.published import BASELINES
 from stratagem.report.content import ReportContent
-from stratagem.report.wording import above, below, odds, percent, unbroken
 from stratagem.strategies import Strategy
 from stratagem.workloads.bibliography import publications, readable
 from stratagem.workloads.serial import to_data

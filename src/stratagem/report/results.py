@@ -9,14 +9,13 @@ from stratagem.estimation.estimate import Estimate
 from stratagem.estimation.question import QuestionAnswers
 from stratagem.io.table import Table, render
 from stratagem.io.target import written_atomically
-from stratagem.math.number import number_text, upper
+from stratagem.math.number import counted, number_text, unbroken, upper
 from stratagem.math.privacy import surest
 from stratagem.mechanism.usable import reported
 from stratagem.report.drawing import WIDTH, Picture
 from stratagem.report.page import check_page, dressed
 from stratagem.report.plots.estimate import plot_estimate
 from stratagem.report.question import QuestionResult, by_people, by_question
-from stratagem.report.wording import counted, unbroken
 from stratagem.workloads.question import is_survey
 
 TABLES, ROWS = 12, 48

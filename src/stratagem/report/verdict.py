@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 
 from stratagem.estimators import ask, comparable, errors, mean_variance
-from stratagem.math.number import number_text, upper
+from stratagem.math.number import at_most, count, counted, number_text, unbroken, upper
 from stratagem.math.privacy import surest
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.mechanism.usable import Usability, usability
 from stratagem.report.content import ReportContent
-from stratagem.report.wording import at_most, count, counted, unbroken
 from stratagem.solvers import Status
 from stratagem.study.attacks import attack
 from stratagem.study.solution import Solution

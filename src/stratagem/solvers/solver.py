@@ -1,22 +1,23 @@
-"""The interface of solvers, and the loop that runs every solver."""
+"""The interface of solvers, the loop that runs every solver, and searches under a constraint as solvers."""
 
 from __future__ import annotations
 
 import gc
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from numbers import Real
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol, final
 
+from stratagem.estimators import UnsupportedWorkloadError, estimator
 from stratagem.math.computing import jax, on_one_core
 from stratagem.math.deadline import Deadline, granted, within
 from stratagem.math.number import upper_percent, whole
 from stratagem.solvers.problem import AVERAGE, Constraint, Problem, relative_gap
-from stratagem.strategies import Strategy, TranslationStrategy
+from stratagem.strategies import Strategy, SurveyStrategy, TranslationStrategy
 
 MAPS = Path("/proc/self/maps")
 CROWDED = 20_000
@@ -297,3 +298,58 @@ def outlook(history: Sequence[Step]) -> str:
         f" The second half of its time lowered the objective by {upper_percent(gain)}; twice the time is likely to "
         f"lower it by about {upper_percent(gain / 2)} more."
     )
+
+
+MOST = 10**6
+"""Steps at most: a series ends by itself."""
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A strategy that keeps to the constraint, as a state of the loop."""
+
+    strategy: Strategy | TranslationStrategy | SurveyStrategy
+    objective: float
+    """The objective of the problem, infinite where the strategy does not answer the queries."""
+    budget: float
+    """The local epsilon that its rows were chosen for."""
+    rest: Iterator[Candidate] | None = None
+    """Those that follow."""
+    stuck: bool = False
+    """Whether none follows."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Series(Algorithm):
+    """A search that yields strategies under a constraint until it ends by itself."""
+
+    reference: ClassVar[str] = "@stratagem, column generation under a constraint"
+
+    candidates: Callable[[], Iterator[Candidate]]
+    """Yields at least one strategy."""
+    gap: float = 0.0
+    max_seconds: float = math.inf
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(MOST, 1, tolerance=0.0, patience=MOST, max_seconds=self.max_seconds, gap=self.gap)
+
+    def begin(self, problem: Problem, start: int, best: Any) -> Candidate:
+        rest = self.candidates()
+        return replace(next(rest), rest=rest)
+
+    def advance(self, problem: Problem, state: Candidate) -> Candidate:
+        found = next(state.rest or iter(()), None)
+        return replace(state, stuck=True) if found is None else replace(found, rest=state.rest)
+
+    def finish(self, problem: Problem, state: Candidate) -> Any:
+        return state.strategy
+
+
+def valued(problem: Problem, strategy: Strategy, budget: float) -> Candidate:
+    """Return a strategy with its objective, infinite where it lost a direction that the queries need."""
+    try:
+        return Candidate(strategy, problem.value(estimator(strategy)), budget)
+    except UnsupportedWorkloadError:
+        return Candidate(strategy, math.inf, budget)

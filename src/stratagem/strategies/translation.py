@@ -12,8 +12,8 @@ from typing import Self, final
 import numpy as np
 
 from stratagem.io.screen import brief
-from stratagem.math.counts import Counts, counted
 from stratagem.math.shuffling import PrivacyBlanket
+from stratagem.math.vector import Counts, counted
 from stratagem.strategies.pattern import Pattern, overlaps
 from stratagem.strategies.strategy import MatrixStrategy, Randomiser, check_counts
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from stratagem.bounds.limited import limited_bound
+from stratagem.bounds.constrained import limited_bound
 from stratagem.math.deadline import deadline, within
 from stratagem.math.number import above_minimum, upper, users_text
 from stratagem.math.privacy import best_guess
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.solvers.problem import Problem
-from stratagem.solvers.series import Candidate, valued
+from stratagem.solvers.solver import Candidate, valued
 from stratagem.strategies import MatrixStrategy, Randomiser
 from stratagem.study.attacks import attack, percent
 from stratagem.study.constrained import Kind, SearchStart, Solve, constrained, in_whole_numbers, people

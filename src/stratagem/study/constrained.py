@@ -10,13 +10,13 @@ from functools import cache
 from typing import cast
 
 from stratagem.bounds import Bound, Bounds
-from stratagem.bounds.limited import CONSTRAINED
+from stratagem.bounds.constrained import CONSTRAINED
 from stratagem.estimators import ask, evaluate
 from stratagem.math.deadline import Deadline
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.solvers import Auto, Callback, Search, Status, search
 from stratagem.solvers.problem import Problem
-from stratagem.solvers.series import Candidate, Series
+from stratagem.solvers.solver import Candidate, Series
 from stratagem.study.solution import Promise, Solution
 
 Candidates = Callable[[], Iterator[Candidate]]

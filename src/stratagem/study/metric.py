@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 
 from stratagem.bounds import Bound, Bounds
-from stratagem.bounds.limited import CONSTRAINED
-from stratagem.bounds.metric import all_rays, listed_bound, metric_bound
+from stratagem.bounds.constrained import CONSTRAINED, all_rays, listed_bound, metric_bound
 from stratagem.math.deadline import within
 from stratagem.math.number import above_minimum
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.solvers import Status
 from stratagem.solvers.problem import Problem, relative_gap
-from stratagem.solvers.series import Candidate, valued
+from stratagem.solvers.solver import Candidate, valued
 from stratagem.study.constrained import Candidates, Kind, SearchStart, Solve, people, solution_of
 from stratagem.study.solution import Solution
 from stratagem.workloads.centring import centred

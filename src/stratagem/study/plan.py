@@ -222,14 +222,9 @@ class Plan(PlannedMechanism):
 
     def answer(self) -> list[str | Table]:
         one = self.solution
-        said = summary(
-            one.problem,
-            one.bounds,
-            one,
-            one.baselines.named,
-            users=self.users,
-            cut=bool(one.baselines.late_sentence),
-        )
+        known = one.baselines
+        cut = bool(known.late_sentence)
+        said = summary(one.problem, one.bounds, one, known.named, users=self.users, cut=cut)
         if self.proposal.values.no_answer and self.x[-1]:
             said.append(
                 "Shares are those of all people; shares of those who answered are usually less exact."

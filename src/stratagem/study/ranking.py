@@ -16,7 +16,7 @@ from stratagem.math.computing import on_one_core
 from stratagem.math.deadline import deadline, within
 from stratagem.published import BASELINES, MEANS, Baseline, Setting
 from stratagem.published.marginal import MARGINAL_SELECTION
-from stratagem.solvers.junta.published_junta import published_juntas, sampled_tables
+from stratagem.solvers.junta.junta_pattern import published_juntas, sampled_tables
 from stratagem.solvers.junta.signature_choice import searchable
 from stratagem.solvers.parts import asks_in_parts
 from stratagem.solvers.problem import Average, Problem

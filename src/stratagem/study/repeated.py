@@ -22,7 +22,7 @@ from stratagem.mechanism.parts_table import drawn_tables
 from stratagem.mechanism.rounding import rounded
 from stratagem.mechanism.table import Exact, Levels
 from stratagem.solvers.problem import Problem
-from stratagem.solvers.series import Candidate
+from stratagem.solvers.solver import Candidate
 from stratagem.strategies import MatrixStrategy, Strategy, SurveyStrategy, TranslationStrategy
 from stratagem.strategies.two_level import two_levels
 from stratagem.study.constrained import Kind, SearchStart, Solve, constrained, in_whole_numbers

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from stratagem.bounds import Bounds
-from stratagem.bounds.limited import limited_bound
+from stratagem.bounds.constrained import limited_bound
 from stratagem.math.deadline import deadline, within
 from stratagem.math.number import above_minimum
 from stratagem.math.shuffling import CentralPrivacy, PrivacyBlanket, Target
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.solvers.problem import Problem
-from stratagem.solvers.series import Candidate, valued
+from stratagem.solvers.solver import Candidate, valued
 from stratagem.study.constrained import Kind, SearchStart, Solve, constrained, in_whole_numbers, people
 from stratagem.study.solution import Solution
 

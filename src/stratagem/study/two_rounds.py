@@ -15,10 +15,10 @@ from stratagem.estimation.estimate import Estimate
 from stratagem.estimation.estimation import answered
 from stratagem.estimators.best_linear import BestLinear
 from stratagem.estimators.dense import Dense, DenseEvidence
-from stratagem.math.counts import Counts
 from stratagem.math.deadline import granted
 from stratagem.math.number import count_text, integer
 from stratagem.math.privacy import check_prior, ratio
+from stratagem.math.vector import Counts
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.solvers import Auto, Callback
 from stratagem.strategies import MatrixStrategy

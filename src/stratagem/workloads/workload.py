@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from stratagem.domain.domain import Domain
 from stratagem.math.number import count_text, entries, integer
-from stratagem.math.on_demand import written_or_asked
+from stratagem.math.vector import written_or_asked
 from stratagem.workloads.query import Query
 from stratagem.workloads.structure import Structure
 

@@ -11,9 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from starlette.requests import ClientDisconnect, Request
 
-from stratagem.collection.alike import read
 from stratagem.collection.collection import Collection
-from stratagem.collection.reports import Reason, Report, ReportFormat, blocks
+from stratagem.collection.reports import Reason, Report, ReportFormat, blocks, read
 from stratagem.collection.tally import Receipt
 from stratagem.math.deadline import Deadline
 

@@ -14,7 +14,7 @@ from stratagem.estimators.accuracy import Accuracy, check_sizes
 from stratagem.estimators.estimator import Estimator, Evidence, estimator, even_handed
 from stratagem.estimators.translation.score import Scores, Slots, placements, refuse
 from stratagem.estimators.translation.translates import Translates
-from stratagem.math.counts import Counts
+from stratagem.math.vector import Counts
 from stratagem.strategies import JuntaStrategy, TableSampling, TranslationStrategy
 from stratagem.strategies.junta import type_of
 from stratagem.workloads import Workload

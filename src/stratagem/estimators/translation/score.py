@@ -13,8 +13,8 @@ import numpy as np
 
 from stratagem.estimators.accuracy import UnsupportedWorkloadError
 from stratagem.estimators.estimator import check_number, impossible_report, whole_counts
-from stratagem.math.counts import Counts, SparseCounts
 from stratagem.math.transform import fftn, irfft, rfft
+from stratagem.math.vector import Counts, SparseCounts
 from stratagem.strategies import TranslationStrategy
 
 EVEN = 1e-7

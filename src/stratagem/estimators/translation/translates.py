@@ -29,9 +29,9 @@ from stratagem.estimators.translation.largest import largest_by_table, largest_o
 from stratagem.estimators.translation.line import AlongAttribute, Gap
 from stratagem.estimators.translation.score import Labels, PlacedReports, even_scores, even_sums
 from stratagem.estimators.translation.tables import TABLE, Tables, typical_by_table
-from stratagem.math.counts import Counts
 from stratagem.math.number import entries
 from stratagem.math.privacy import uniform
+from stratagem.math.vector import Counts
 from stratagem.strategies import TranslationStrategy
 from stratagem.strategies.translation import DENSE
 from stratagem.workloads import Workload

@@ -15,7 +15,7 @@ from scipy.special import gammaincinv
 
 from stratagem.io.screen import presents
 from stratagem.math.number import finite, spread
-from stratagem.math.on_demand import WHOLE
+from stratagem.math.vector import WHOLE
 from stratagem.mechanism.usable import reported
 from stratagem.report.plots.figure import GREY, VERMILION, page
 from stratagem.report.plots.query_error import NAMES, QueryAxis, shortened

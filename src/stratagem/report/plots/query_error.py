@@ -12,7 +12,7 @@ from matplotlib.ticker import MaxNLocator
 
 from stratagem.estimators import UnsupportedWorkloadError, estimator, evaluate
 from stratagem.math.number import spread
-from stratagem.math.on_demand import WHOLE
+from stratagem.math.vector import WHOLE
 from stratagem.report.plots.figure import GREY, VERMILION
 from stratagem.workloads import Bin
 from stratagem.workloads.identity import Total

@@ -13,10 +13,9 @@ import numpy as np
 from matplotlib.ticker import MaxNLocator
 
 from stratagem.io.screen import presents
-from stratagem.math.number import real, spread
+from stratagem.math.number import count, real, spread
 from stratagem.report.plots.figure import page, ratio_text
 from stratagem.report.plots.query_error import NAMES, TICKS, draw_errors, name_places, upright
-from stratagem.report.wording import count
 from stratagem.strategies import (
     LinearProtocol,
     Runnable,

@@ -16,8 +16,7 @@ from stratagem.solvers.solver import Algorithm, Limits, check_limits, check_whol
 from stratagem.strategies import MatrixStrategy
 
 if TYPE_CHECKING:
-    from stratagem.solvers.gradient.descent import Point
-    from stratagem.solvers.gradient.projection import Method
+    from stratagem.solvers.gradient.descent import Method, Point
 
 RENEWED = 0.25
 """Share of the rows that a restart replaces by random ones."""

@@ -11,11 +11,17 @@ from stratagem.estimators import estimator
 from stratagem.math.deadline import deadline
 from stratagem.math.number import count_text
 from stratagem.math.privacy import ratio
-from stratagem.solvers.junta.character import Characters
 from stratagem.solvers.junta.equalisation import equalised
-from stratagem.solvers.junta.junta_pattern import balanced, exhaustive, published, tables, undervalued
-from stratagem.solvers.junta.published_junta import axes_of, maximal
-from stratagem.solvers.junta.signature import Pool, Signature, joined, pooled
+from stratagem.solvers.junta.junta_pattern import (
+    axes_of,
+    balanced,
+    exhaustive,
+    maximal,
+    published,
+    tables,
+    undervalued,
+)
+from stratagem.solvers.junta.signature import Characters, Pool, Signature, joined, pooled
 from stratagem.solvers.junta.signature_choice import check_tables, checked_harmonics, divided, signatures
 from stratagem.solvers.orbit.flat import flat_orbit
 from stratagem.solvers.orbit.orbit import LARGEST

@@ -7,9 +7,8 @@ from typing import NoReturn
 
 import numpy as np
 
-from stratagem.solvers.junta.character import Characters
-from stratagem.solvers.junta.published_junta import axes_of, maximal
-from stratagem.solvers.junta.signature import Signature
+from stratagem.solvers.junta.junta_pattern import axes_of, maximal
+from stratagem.solvers.junta.signature import Characters, Signature
 from stratagem.strategies.translation import OUTPUTS
 from stratagem.workloads import Workload
 from stratagem.workloads.harmonics import Harmonics, harmonics
