@@ -14,8 +14,6 @@ from stratagem.estimators import UnsupportedWorkloadError, estimator, evaluate
 from stratagem.math.number import spread
 from stratagem.math.on_demand import WHOLE
 from stratagem.report.plots.figure import GREY, VERMILION
-from stratagem.workloads import Bin
-from stratagem.workloads.identity import Total
 from stratagem.workloads.query import MatrixRow, Query, Span
 
 if TYPE_CHECKING:
@@ -114,8 +112,8 @@ def _numbers(attribute: Attribute, spans: Sequence[Span]) -> np.ndarray | None:
     middles = [attribute.values.middle(k) for k in range(attribute.size)]
     if None in middles:
         return None  # labels, dates, times and the value other are named
-    last = [value.stop if isinstance(value := attribute.value(one.high), Bin) else value for one in spans]
-    return np.array(last if prefixes else [middles[one.high] for one in spans], dtype=float)
+    number = attribute.values.end if prefixes else attribute.values.middle
+    return np.array([number(one.high) for one in spans], dtype=float)
 
 
 ORDERED = 256
@@ -213,7 +211,7 @@ def _kinds(workload: Workload) -> dict[str, np.ndarray] | None:
         return None
     every, kinds = np.arange(workload.queries), dict[tuple[int, ...], list[np.ndarray]]()
     for margin in workload.margins():
-        sizes = () if isinstance(margin.workload, Total) else tuple(sorted(margin.workload.domain.sizes))
+        sizes = () if margin.workload.of_all else tuple(sorted(margin.workload.domain.sizes))
         kinds.setdefault(sizes, []).append(every[margin.places])
     if not 1 < len(kinds) <= KINDS:
         return None
