@@ -154,6 +154,11 @@ class Mechanism:
         return Mechanism(table, epsilon, workload, name, stated, steps=texts)
 
     @property
+    def bundled(self) -> Mechanism:
+        """The mechanism itself, as it is in whole numbers; a `StoredStrategy` has none."""
+        return self
+
+    @property
     def interrupted(self) -> bool:
         """Whether the search that found the strategy was interrupted."""
         return bool(SEARCH.items() <= self.utility.items())
