@@ -292,7 +292,7 @@ def _least(workload: Workload, epsilon: float) -> float:
     For the cells of one table bounds without any search are as good, and no time is left for one.
     """
     problem = problem_of(workload, epsilon)
-    with within(0.0 if isinstance(workload, Identity) else math.inf):
+    with within(0.0 if workload.by_cell else math.inf):
         return problem.least(problem.bounds) / workload.queries
 
 

@@ -83,10 +83,12 @@ def levelled(workload: Workload, prior: Array | None = None) -> Workload:
     """
 
     def centred(part: Workload) -> Workload:
-        if not isinstance(part, Explicit):
+        if part.given is None:
             return part
-        rows = centred_rows(part.rows, prior)
-        return replace(part, rows=rows) if SMALLEST <= np.abs(rows).max() <= LARGEST else part
+        rows = centred_rows(part.given, prior)
+        return (
+            replace(cast("Explicit", part), rows=rows) if SMALLEST <= np.abs(rows).max() <= LARGEST else part
+        )
 
     return _rebuilt(workload, centred) or workload
 
@@ -191,8 +193,8 @@ def _magnitude(size: Any) -> Any:
 
 def _rows(part: Workload) -> Array:
     """Return the queries of a part (p x n), or as many of the same V."""
-    if isinstance(part, Explicit):
-        return part.rows
+    if part.given is not None:
+        return part.given
     assert isinstance(part, Product)
     return np.asarray(reduce(np.kron, [_fewer(_columns(one)) for one in part.factors]).T, dtype=float)
 
@@ -290,7 +292,7 @@ def unseen(workload: Workload, seen: np.ndarray) -> Array | None:
     if seen.all():
         return None
     for _, part in parts(levelled(workload)):
-        rows = part.rows if isinstance(part, Explicit) else ()
+        rows = () if part.given is None else part.given
         for one in [Explicit(row[None], part.domain) for row in rows if row.any()] or [part]:
             v = one.structure.translation_spectrum()[..., : seen.shape[-1]]
             if v[~seen].sum() > UNSEEN_ENERGY * v.sum():

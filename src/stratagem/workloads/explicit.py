@@ -88,6 +88,10 @@ class Explicit(Workload):
         return True
 
     @property
+    def given(self) -> Array:
+        return self.rows
+
+    @property
     def queries(self) -> int:
         return len(self.rows)
 

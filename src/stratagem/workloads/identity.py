@@ -72,6 +72,10 @@ class Total(Workload):
     domain: Domain
 
     @property
+    def of_all(self) -> bool:
+        return True
+
+    @property
     def queries(self) -> int:
         return 1
 

@@ -55,6 +55,11 @@ class Workload(ABC):
         return None
 
     @property
+    def of_all(self) -> bool:
+        """Whether the one query is the total, which counts everybody."""
+        return False
+
+    @property
     def by_cell(self) -> bool:
         """Whether the queries are all cells of the domain in order: W = I."""
         return False
@@ -68,6 +73,11 @@ class Workload(ABC):
     def by_rows(self) -> bool:
         """Whether rows of a matrix, which may be of any sizes, are among the queries."""
         return False
+
+    @property
+    def given(self) -> np.ndarray | None:
+        """The queries (p, n) where they were given as rows of a matrix; None for others."""
+        return None
 
     @property
     def tells_entries(self) -> bool:
