@@ -179,8 +179,7 @@ def simulate_users(
     rngs = (np.random.default_rng([seed, r]) for r in range(repetitions))
     if prior is not None and strategy.translated is not None:
         raise ValueError(
-            "a prior was given for a strategy of translates, whose estimates treat all user types alike: leave the "
-            "prior out, or simulate strategy.dense()"
+            f"a prior was given for {strategy.even}: leave the prior out, or simulate strategy.dense()"
         )
     match strategy.translated or strategy:
         case TranslationStrategy() | SurveyStrategy() as one if prior is None:

@@ -51,7 +51,7 @@ from stratagem.mechanism.table import (
     utility_of,
     workload_of,
 )
-from stratagem.strategies import MatrixStrategy, SurveyStrategy
+from stratagem.strategies import MatrixStrategy
 from stratagem.workloads import Domain, DomainLike, Workload, given
 from stratagem.workloads.question import as_asked
 from stratagem.workloads.serial import over, to_data
@@ -333,24 +333,15 @@ def _check_domain(strategy: Exact, domain: Domain, prior: np.ndarray | None = No
         raise ValueError(
             f"the strategy has {given} user types, but its workload has {wanted}: give a strategy made for the workload"
         )
-    sized = strategy if isinstance(strategy, SurveyStrategy) else strategy.translated
-    if sized is None:
-        return
-    if sized.sizes != domain.sizes:
+    sized: Any = strategy if strategy.parted else strategy.translated
+    if sized is not None and sized.sizes != domain.sizes:
         raise ValueError(
             "the attributes of the strategy have other sizes than those of its workload: give a strategy made for "
             "the workload"
         )
-    if prior is not None and isinstance(strategy, SurveyStrategy):
-        raise ValueError(
-            "a prior was given for a survey, each part of which is estimated with all its user types alike: leave the "
-            "prior out"
-        )
-    if prior is not None:
-        raise ValueError(
-            "a prior was given for a strategy of translates, whose estimates treat all user types alike: leave the "
-            "prior out, or give strategy.dense()"
-        )
+    if prior is not None and strategy.even:
+        also = "" if strategy.parted else ", or give strategy.dense()"
+        raise ValueError(f"a prior was given for {strategy.even}: leave the prior out{also}")
 
 
 def load_mechanism(path: str | Path) -> Mechanism:

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Self, final
+from typing import ClassVar, Self, final
 
 import numpy as np
 
@@ -37,10 +37,10 @@ class TranslationStrategy(Randomiser):
     one cycle, on which the cells of the domain lie in row-major order.
 
     Outputs count patterns first, then multiples, then placements (mixed radix over the axes, the first most
-    significant; a digit is the rank of an attribute among those of its group that earlier axes left), then
-    shifts in row-major order.
+    significant; a digit is the rank of an attribute among those that earlier axes left), then shifts, row-major.
     """
 
+    even: ClassVar = "a strategy of translates, whose estimates treat all user types alike"
     sizes: tuple[int, ...]
     """Attribute sizes a1, ..., ad of the domain."""
     cycles: tuple[int, ...]

@@ -35,10 +35,8 @@ from stratagem.solvers.certified.patterns import EXHAUSTIVE
 from stratagem.solvers.certified.saddle import Saddle, SaddleState
 from stratagem.solvers.problem import Average, Constraint, Minimax, WarmStart, problem_of, relative_gap
 from stratagem.strategies import (
-    SplitStrategy,
     Strategy,
     SurveyStrategy,
-    TableSampling,
     TranslationStrategy,
 )
 from stratagem.study.constrained import Solve, solve
@@ -217,9 +215,9 @@ def _tightened(
 
 def _listed(strategy: Strategy | TranslationStrategy | SurveyStrategy) -> Strategy | None:
     """Return the strategy by its rows, from whose patterns bounds are tightened; None where they are not listed."""
-    if isinstance(strategy, SurveyStrategy) and strategy.domain_size <= TIGHTENED:
+    if strategy.parted and strategy.domain_size <= TIGHTENED:
         return strategy.dense()
-    return strategy if isinstance(strategy, Strategy) else None
+    return strategy.enumerated
 
 
 def _of_queries(solution: Solution, asked: Problem) -> Solution:
@@ -292,7 +290,7 @@ def _fitting(baselines: Ranking, most: int | None) -> Contender | None:
     before a finite one.
     """
     finite = [one for one in baselines if one.strategy.runnable]
-    large = all(isinstance(one.strategy, TableSampling | SurveyStrategy | SplitStrategy) for one in baselines)
+    large = all(one.strategy.by_table for one in baselines)
     if not finite:
         if large or baselines.late:
             return None
