@@ -48,7 +48,7 @@ def tune(
     check_values_kept(out, values)
     with progress("tuning"):
         solution = run(asked, epsilon, mechanism, **options)
-    found = SavedSolution.saved(solution, workload, out, goal.prior)
+    found = SavedSolution.saved(solution, workload, out, goal)
     if json:
         write_json(found.record())
         return

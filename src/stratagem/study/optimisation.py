@@ -159,23 +159,23 @@ def free_solution(problem: Problem, gap: float) -> Solution:
 
 def _unconstrained(asked: Problem, solver: Solver, on_step: Callback | None, time: Deadline) -> Solution:
     """Return the solution of a problem without a constraint, within the time."""
-    problem, auto = time.done(lambda: asked.levelled), solver if isinstance(solver, Auto) else None
+    problem = time.done(lambda: asked.levelled)
     chosen, reason = time.done(lambda: choose(solver, problem))
     baselines = time.done(lambda: _ranking(chosen)(problem))
     bounds = time.done(lambda: problem.bounds)
     fallback = _fitting(baselines, _most(solver))
     if time.stopped and fallback:
         found = Search(status=Status.INTERRUPTED)
-    elif auto and fallback and _settled(fallback, bounds, _most(solver)):
+    elif solver.chooses and fallback and _settled(fallback, bounds, _most(solver)):
         found = Search(status=Status.SETTLED)
-    elif fallback and isinstance(chosen, Certified | Saddle | SaddlePoint) and not _fits(problem):
+    elif fallback and chosen.costly and not _fits(problem):
         found = Search(status=Status.TIME_EXHAUSTED)
     else:
         found = _found(chosen, problem, on_step, time, needed=fallback is None)
     if time.stopped:
         found.status = Status.INTERRUPTED
     best = time.done(lambda: _best(problem, chosen, found, fallback))
-    again = auto.another(problem, chosen) if auto and _falls_short(problem, chosen, best) else None
+    again = solver.another(problem, chosen) if _falls_short(problem, chosen, best) else None
     if again is not None and not (isinstance(chosen, Parts) and time.until(SEARCHED) <= 0):
         second = _found(again.solver, problem, on_step, time)
         other = _best(problem, again.solver, second, fallback)
@@ -332,7 +332,7 @@ def _falls_short(problem: Problem, solver: Solver, best: _Best) -> bool:
 
     Where all patterns can be listed that is judged by the variance, which at large epsilon is a small part of L.
     """
-    if not isinstance(solver, FewQueries | Parts) or best.status in FINAL:
+    if not solver.partial or best.status in FINAL:
         return False
     if problem.workload.domain_size <= EXHAUSTIVE:
         return relative_gap(problem.added(best.objective), problem.least(problem.bounds)) > SHORT

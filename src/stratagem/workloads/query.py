@@ -25,6 +25,16 @@ class QueryPart(ABC):
     """Whether values count positive or negative."""
 
     @property
+    def several(self) -> bool:
+        """Whether it is a range of several values."""
+        return False
+
+    @property
+    def numbered(self) -> bool:
+        """Whether nothing but the number of the query names it."""
+        return False
+
+    @property
     @abstractmethod
     def touched(self) -> tuple[int, ...]:
         """Places of its attributes in the domain."""
@@ -68,6 +78,10 @@ class Span(_OfOne):
     """Lowest value; None if the query counts all values up to `high`."""
     high: int
 
+    @property
+    def several(self) -> bool:
+        return self.low != self.high
+
     def column(self, size: int) -> np.ndarray:
         place = np.arange(size)
         return ((place >= (self.low or 0)) & (place <= self.high)).astype(float)
@@ -103,6 +117,10 @@ class MatrixRow(QueryPart):
     name: str | None = None
     entries: np.ndarray | None = field(default=None, compare=False, repr=False)
     """The row over the cells of the attributes (n,), where it is written out."""
+
+    @property
+    def numbered(self) -> bool:
+        return not self.name
 
     @property
     def touched(self) -> tuple[int, ...]:
