@@ -56,7 +56,7 @@ class Bounds:
     found: tuple[Bound, ...]
     """The bounds that were computed."""
     offset: float = 0.0
-    """What the means of the queries add to L(Q) where they outweigh all else (see `outweighed`), else zero.
+    """What the means of the queries add to L(Q) where they outweigh all else (see `Case.apart`), else zero.
 
     It is the same for every strategy, and stands beside the bounds, so that these keep their digits.
     """

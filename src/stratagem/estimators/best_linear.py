@@ -105,7 +105,7 @@ class BestLinear(LeastVariance, Estimator):
     def check(self, workload: Workload) -> None:
         check_domain(workload, self.strategy.domain_size)
         if self.inverse.null.shape[1] > 1:  # the prior alone is in it where all is answered
-            check_support(workload, self.inverse.null, self.prior)
+            check_support(workload, self.inverse.null, self.shares)
 
     def accuracy(self, workload: Workload) -> Accuracy:
         """Return the exact accuracy, by ||W R e_y||^2 = ||F^T M^+ q_y||^2 / d_y^2 with V = F F^T."""

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar, Self, final
+from typing import TYPE_CHECKING, Any, ClassVar, Self, final
 
 import numpy as np
 
@@ -23,16 +23,10 @@ class QueryPart(ABC):
 
     signed: ClassVar[bool] = False
     """Whether values count positive or negative."""
-
-    @property
-    def several(self) -> bool:
-        """Whether it is a range of several values."""
-        return False
-
-    @property
-    def numbered(self) -> bool:
-        """Whether nothing but the number of the query names it."""
-        return False
+    several: Any = False
+    """Whether it is a range of several values."""
+    numbered: Any = False
+    """Whether nothing but the number of the query names it."""
 
     @property
     @abstractmethod
