@@ -285,7 +285,7 @@ def sweep(
         >>> line.axis, [round(users, -3) for users in line.users_needed()["lower bound"]]
         ('epsilon', [127000, 29000])
     """
-    axis, places = along(workload, epsilon, objective, None, domain)
+    axis, places = along(workload, epsilon, domain, objective=objective)
     done, ended = [], False
     with within(granted(seconds)) as time, time.ended_by_hand():
         chosen = limited(solver_of(solver), time.left / len(places))
