@@ -175,7 +175,8 @@ def _unconstrained(asked: Problem, solver: Solver, on_step: Callback | None, tim
     if time.stopped:
         found.status = Status.INTERRUPTED
     best = time.done(lambda: _best(problem, chosen, found, fallback))
-    again = solver.another(problem, chosen) if _falls_short(problem, chosen, best) else None
+    short = solver.chooses and _falls_short(problem, chosen, best)
+    again = solver.another(problem, chosen) if short else None
     if again is not None and not (isinstance(chosen, Parts) and time.until(SEARCHED) <= 0):
         second = _found(again.solver, problem, on_step, time)
         other = _best(problem, again.solver, second, fallback)

@@ -86,9 +86,8 @@ def levelled(workload: Workload, prior: Array | None = None) -> Workload:
         if part.given is None:
             return part
         rows = centred_rows(part.given, prior)
-        return (
-            replace(cast("Explicit", part), rows=rows) if SMALLEST <= np.abs(rows).max() <= LARGEST else part
-        )
+        usable = SMALLEST <= np.abs(rows).max() <= LARGEST
+        return replace(cast("Explicit", part), rows=rows) if usable else part
 
     return _rebuilt(workload, centred) or workload
 
