@@ -157,6 +157,7 @@ class Strategy(Randomiser):
     @final
     @property
     def enumerated(self) -> Self:
+        """The strategy itself."""
         return self
 
     @property
@@ -264,8 +265,7 @@ class Strategy(Randomiser):
         """Draw the counts of reports (m,) when x[u] users have type u: a sum of n multinomials."""
         x = check_counts(x, self.domain_size)
         counts = np.zeros(self.outputs, dtype=np.int64)
-        occurring = np.flatnonzero(x)
-        step = max(1, BLOCK // self.outputs)
+        occurring, step = np.flatnonzero(x), max(1, BLOCK // self.outputs)
         for first in range(0, len(occurring), step):
             types = occurring[first : first + step]
             P = self.columns(types)

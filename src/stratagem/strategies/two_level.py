@@ -81,6 +81,7 @@ class TwoLevelStrategy(Strategy):
 
     @property
     def two_level(self) -> TwoLevelStrategy:
+        """The strategy itself."""
         return self
 
     @property

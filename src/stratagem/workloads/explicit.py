@@ -89,6 +89,7 @@ class Explicit(Workload):
 
     @property
     def given(self) -> Array:
+        """The rows (p, n)."""
         return self.rows
 
     @property
