@@ -8,13 +8,13 @@ from house_numbers import PACKAGE, Function, parameters
 
 REACHED = {
     "public names at top level": 60,
-    "isinstance": 233,
-    "parameters called prior": 62,
+    "isinstance": 168,
+    "parameters called prior": 50,
     "names of public classes used twice": 4,
     "imports inside functions outside the command line": 40,
     "functions over 45 lines": 10,
     "functions with more than 12 parameters outside the command line": 0,
-    "lines": 63_734,
+    "lines": 63_781,
     "files": 308,
     "rooms": 19,
     "arrows between rooms": 94,

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from stratagem.bounds.formulas import block_norms, norms
+from stratagem.bounds.bound import Case, norms
+from stratagem.bounds.formulas import block_norms
 from stratagem.estimators import estimator
 from stratagem.math.privacy import uniform
 from stratagem.math.vector import counted
@@ -113,7 +114,7 @@ def prefixes(sizes):
 def test_a_survey_of_ordered_attributes_needs_no_matrix_of_all_their_values():
     """Its blocks hold the functions of one attribute each."""
     small = prefixes((5, 4, 3))
-    found, own = norms(small), np.linalg.eigvalsh(centred(small).gram / 60)
+    found, own = norms(Case(small, 1.0)), np.linalg.eigvalsh(centred(small).gram / 60)
     assert found.centred == pytest.approx(np.sqrt(own.clip(0)).sum(), rel=1e-6)
     large = st.optimise(prefixes((8,) * 10), 1.0, seconds=5.0)
     assert [one.attributes for one in large.strategy.parts] == [(k,) for k in range(10)]

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 import stratagem as st
+from stratagem.bounds import Case
+from stratagem.math.privacy import uniform
 from stratagem.workloads.centring import (
     SHORTEST,
     differences,
     first_dependent,
     levelled,
-    outweighed,
     root,
     total_term,
 )
@@ -94,7 +95,7 @@ def test_levelled_queries_have_the_same_variances(name):
 def test_queries_without_rows_stay_as_they_are():
     for workload in CASES.values():
         assert workload.by_rows or levelled(workload) is workload
-        assert workload.by_rows or outweighed(workload) is None
+        assert workload.by_rows or Case(workload, 1.0).apart is None
 
 
 @pytest.mark.parametrize(
@@ -110,7 +111,7 @@ def test_queries_without_rows_stay_as_they_are():
 )
 def test_only_means_that_outweigh_all_else_are_taken_apart(rows, far):
     workload = st.explicit(rows)
-    found = outweighed(workload)
+    found = Case(workload, 1.0).apart
     assert (found is not None) == far
     if found is not None:
         assert found.known + total_term(found.rest) == pytest.approx(total_term(workload), rel=1e-12)
@@ -133,18 +134,21 @@ def test_a_query_is_unseen_whatever_others_outweigh_it(small, large):
     alike = np.array([[0.0, 0.0, 1.0, -1.0]]).T / np.sqrt(2)
     seen = [[large, 0, 0, 0], [0, large, small, small]]
     unseen = [[large, 0, 0, 0], [0, 0, small, 2 * small]]
-    assert first_dependent(st.explicit(seen), alike) is None
-    assert first_dependent(st.explicit(unseen), alike) == 1
-    assert first_dependent(st.explicit(np.add(unseen, 1e3 * large)), alike) == 1 or small / large < 1e-9
+    assert first_dependent(st.explicit(seen), alike, uniform(4)) is None
+    assert first_dependent(st.explicit(unseen), alike, uniform(4)) == 1
+    assert (
+        first_dependent(st.explicit(np.add(unseen, 1e3 * large)), alike, uniform(4)) == 1
+        or small / large < 1e-9
+    )
     stacked = st.stack([st.weighted(st.total(4), large), st.weighted(st.histogram(4), small)])
-    assert first_dependent(stacked, alike) == 3
+    assert first_dependent(stacked, alike, uniform(4)) == 3
 
 
 def test_a_share_of_a_query_counts_from_a_thousand_millionth_of_it():
     for share, found in ((1e-8, 0), (1e-10, None)):
         tilted = np.array([[1.0, -1.0, 0.0, 0.0]]).T / np.sqrt(2) * np.sqrt(1 - share**2)
         tilted[2:, 0] = [share / np.sqrt(2), -share / np.sqrt(2)]
-        assert first_dependent(st.explicit([[0.0, 0.0, 1.0, -1.0]]), tilted) == found
+        assert first_dependent(st.explicit([[0.0, 0.0, 1.0, -1.0]]), tilted, uniform(4)) == found
 
 
 @pytest.mark.parametrize("n", [2, 3, 7, 16])

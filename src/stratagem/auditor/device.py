@@ -19,8 +19,7 @@ from stratagem.auditor.planning import by_part, plan
 from stratagem.auditor.runner import Devices, Reports, joined
 from stratagem.mechanism.client import WEIGHT_BITS
 from stratagem.mechanism.mechanism import Mechanism
-from stratagem.mechanism.parts_table import drawn_tables
-from stratagem.mechanism.table import Table, TranslationTable
+from stratagem.mechanism.table import Table
 
 DEVICES = (40, 200)
 """Least and most devices, in pairs of one value; within these limits as many as tell permanent reports that always
@@ -96,7 +95,7 @@ def plan_devices(mechanism: Mechanism, single: AuditPlan, false_alarm: float) ->
     permanent = plan(lasting, single.user_types, DEVICES[0], false_alarm / 4)
     kept, law = np.array(mechanism.memo.repeats), redrawn(mechanism.table)
     own, single_own = by_part(lasting, permanent), by_part(mechanism.strategy, single)
-    shares = [share for share, _ in drawn_tables(mechanism.table)]
+    shares = [share for share, _ in mechanism.table.drawn()]
     same = float(np.mean([_alike(parts[0][1]) for parts in permanent.partitions]))
     anew = float(np.dot(shares, [np.mean([_alike(parts[0][1]) for parts in one]) for one, _ in own]))
     raw = float(np.mean([one.probability for one in permanent.favoured]))
@@ -140,9 +139,10 @@ def _favoured(single: Sequence[Classes], permanent: Sequence[Classes], kept: np.
 def redrawn(table: Table) -> Redrawn:
     """Return the law rho of a table: rows, or patterns whose outputs are equally likely, by their weights alone."""
     found, first = [], 0
-    for part, (_, one) in enumerate(drawn_tables(table)):
+    for part, (_, one) in enumerate(table.drawn()):
         weights = np.asarray(one.weights) / (1 << WEIGHT_BITS)
-        ends = one.strategy.offsets if isinstance(one, TranslationTable) else np.arange(len(weights) + 1)
+        moved = one.strategy.translated
+        ends = np.arange(len(weights) + 1) if moved is None else moved.offsets
         found.append((weights / np.diff(ends), first + np.asarray(ends)[1:], np.full(len(weights), part)))
         first += one.strategy.outputs
     return Redrawn(*map(np.concatenate, zip(*found, strict=True)))

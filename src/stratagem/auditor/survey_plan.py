@@ -23,7 +23,7 @@ from stratagem.auditor.plan import (
     pooled,
     random_types,
 )
-from stratagem.strategies import SurveyPart, SurveyStrategy, TranslationStrategy
+from stratagem.strategies import SurveyPart, SurveyStrategy
 
 ENTRIES = 1 << 25
 """Largest number of entries of the array that holds the probabilities of all outputs for every user type."""
@@ -95,7 +95,7 @@ def _tables(strategy: SurveyStrategy) -> list[SurveyPart]:
 
 def _plan_of(one: SurveyPart) -> ModuleType:
     """Return how an audit of a part by itself is planned."""
-    return translation_plan if isinstance(one.strategy, TranslationStrategy) else table_plan
+    return table_plan if one.strategy.translated is None else translation_plan
 
 
 def _sizes(strategy: SurveyStrategy, one: SurveyPart) -> list[int]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stratagem.bounds.bound import Bound, Bounds, Case
+from stratagem.bounds.bound import Bound, Bounds, Case, norms
 from stratagem.bounds.constrained import CONSTRAINED
 from stratagem.bounds.delsarte import DELSARTE, delsarte
 from stratagem.bounds.duals import LINEAR, WEIGHTED, Duals, weighed
@@ -24,7 +24,6 @@ from stratagem.bounds.formulas import (
     closed,
     integer,
     noiseless,
-    norms,
     safe,
     svd,
 )
@@ -34,7 +33,6 @@ from stratagem.math.computing import on_one_core
 from stratagem.math.deadline import deadline, fits, granted, within
 from stratagem.math.privacy import check, check_prior
 from stratagem.workloads import DomainLike
-from stratagem.workloads.centring import outweighed
 from stratagem.workloads.given import WorkloadLike, workload_of
 from stratagem.workloads.ranges import PathGram, line
 from stratagem.workloads.spectrum import Spectrum
@@ -115,18 +113,13 @@ def lower_bounds(
         >>> round(lower_bounds(st.histogram(8), 1.0).best, 3)
         181.891
     """
-    case = _case(workload, epsilon, prior, domain)
+    asked = workload_of(workload, domain)
+    case = Case(asked, epsilon, None if prior is None else check_prior(prior, asked.domain_size))
     with within(granted(seconds)), on_one_core(case.n):
-        apart = outweighed(case.workload, case.prior)
+        apart = case.apart
         if apart is not None and apart.far:
             return _quick_bounds(Duals(replace(case, workload=apart.rest))).above(apart.known, far=True)
         return _quick_bounds(duals or Duals(case))
-
-
-def _case(workload: WorkloadLike, epsilon: float, prior: ArrayLike | None, domain: DomainLike | None) -> Case:
-    """Return what was asked about in checked numbers."""
-    workload = workload_of(workload, domain)
-    return Case(workload, epsilon, None if prior is None else check_prior(prior, workload.domain.size))
 
 
 def _quick_bounds(duals: Duals) -> Bounds:
@@ -173,7 +166,7 @@ def _of_all_sizes(case: Case) -> Bounds:
     if spectrum is not None:
         shares = spectral_bounds(spectrum, case.epsilon)
     else:
-        shares = _by_norms(norms(workload, case.prior), case.n, case.epsilon)
+        shares = _by_norms(norms(case), case.n, case.epsilon)
     if case.prior is not None:
         shares = Bounds((shares["closed"],))
     scaled = shares.mapped(lambda share: workload.scale * share)
@@ -245,8 +238,9 @@ def tighten(
         >>> quick.best < tighten(quick, st.prefix(32), 4.0, seconds=5).best
         True
     """
-    case = _case(workload, epsilon, prior, domain)
-    apart = outweighed(case.workload, case.prior)
+    asked = workload_of(workload, domain)
+    case = Case(asked, epsilon, None if prior is None else check_prior(prior, asked.domain_size))
+    apart = case.apart
     if apart is not None and apart.far:
         inner = Bounds(bounds.found), apart.rest, epsilon, objective - apart.known
         return tighten(*inner, gap, seconds, patterns, case.prior).above(apart.known, far=True)

@@ -8,14 +8,26 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from stratagem.bounds.formulas import Rule, safe, ulps
+from stratagem.bounds.formulas import Rule, block_norms, root_trace, safe, ulps
 from stratagem.bounds.proof import Proof
 from stratagem.io.screen import brief
 from stratagem.io.table import Table
+from stratagem.math.deadline import fits
 from stratagem.math.linalg import centred_factor
 from stratagem.math.privacy import check, uniform
 from stratagem.workloads import Workload
-from stratagem.workloads.centring import Centred, centred, total_term
+from stratagem.workloads.centring import (
+    FAR,
+    OUTWEIGHS,
+    Centred,
+    Outweighed,
+    centred,
+    levelled,
+    root,
+    total_term,
+)
+from stratagem.workloads.harmonics import Harmonics, harmonics, subsets
+from stratagem.workloads.structure import Norms
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +85,19 @@ class Case:
     def total(self) -> float:
         """n p^T V p, the part of L(Q) that is the same for every strategy."""
         return total_term(self.workload, self.prior)
+
+    @property
+    def apart(self) -> Outweighed | None:
+        """Queries of which the total is most, as of years or of dates in seconds, taken apart; None for others."""
+        workload, prior, n = self.workload, self.prior, self.n
+        rest = levelled(workload, prior)
+        if rest is workload:
+            return None
+        own, total = np.square(root(workload, prior)).sum(axis=1), self.total
+        seen = float(own.sum()) if prior is None else max(n * float(prior @ own), float(own.sum()))
+        if not own.any() or total <= OUTWEIGHS * seen:
+            return None
+        return Outweighed(rest, total - total_term(rest, prior), total > FAR * seen)
 
     @property
     def ulps(self) -> float:
@@ -152,7 +177,7 @@ class Bounds:
     found: tuple[Bound, ...]
     """The bounds that were computed."""
     offset: float = 0.0
-    """What the means of the queries add to L(Q) where they outweigh all else (see `outweighed`), else zero.
+    """What the means of the queries add to L(Q) where they outweigh all else (see `Case.apart`), else zero.
 
     It is the same for every strategy, and stands beside the bounds, so that these keep their digits.
     """
@@ -220,3 +245,46 @@ class Bounds:
     def name(self) -> str:
         """Name of the largest bound."""
         return max(self.found, key=lambda one: one.value).name
+
+
+EIGENVALUES, BEYOND = 4, 1.0
+"""Products of two n x n matrices that take as long as the eigenvalues for both norms, and seconds beyond the time."""
+
+
+def norms(case: Case) -> Norms:
+    """Return ||W 1||^2/n^2 and the nuclear norms of W and W P, both over n^(1/2).
+
+    Under a prior p (n,): p^T V p, nan, as no bound needs it, and W (I - p 1^T) diag(n p)^(1/2) in place of W P.
+    Where the workload does not know them: by blocks where these are smaller than the domain, else by one
+    eigendecomposition for each norm. Where there is no time for these, the Frobenius norms, which are no larger.
+    """
+    workload, prior, n = case.workload, case.prior, case.n
+    known = workload.structure.norms if prior is None else None
+    if known is not None:
+        return known
+    found = harmonics(workload) if prior is None else None
+    if found is not None and _functions(found) < n:
+        return block_norms(found)
+    V, error, p, seen = workload.gram(), ulps(workload), case.shares, case.seen
+    root, total = np.sqrt(p), case.total / n
+    inner, trace = root[:, None] * seen.gram * root, error * float(p @ seen.own)
+    whole = math.nan
+    if not fits(EIGENVALUES * n**3, BEYOND):
+        whole = whole if prior is not None else _least_root(V / n, error * float(np.trace(V)) / n)
+        return Norms(total, whole, _least_root(inner, trace))
+    rest = root_trace(np.linalg.eigvalsh(inner), trace)
+    if prior is None:
+        whole = root_trace(np.linalg.eigvalsh(V / n), error * float(np.trace(V)) / n)
+    return Norms(total, whole, rest)
+
+
+def _least_root(A: np.ndarray, error: float) -> float:
+    """Return a lower bound on tr(A)^(1/2), which is at most tr(A^(1/2)), from a computed A as in `root_trace`."""
+    return math.sqrt(max(float(np.trace(A)) - len(A) * error, 0.0))
+
+
+def _functions(found: Harmonics) -> int:
+    """Return how many functions of the ordered attributes the queries touch, the rows of the largest block."""
+    kept = ([i for i in part.attributes if i in found.ordered] for part in found.parts)
+    touched = {own for held in kept for own in subsets(held)}
+    return sum(math.prod(found.plain.sizes[i] - 1 for i in own) for own in touched)

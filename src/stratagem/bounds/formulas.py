@@ -10,11 +10,8 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from scipy.linalg import helmert
 
-from stratagem.math.deadline import fits
-from stratagem.math.privacy import uniform
 from stratagem.workloads import Workload
-from stratagem.workloads.centring import centred, total_term
-from stratagem.workloads.harmonics import Harmonics, Part, harmonics, subsets
+from stratagem.workloads.harmonics import Harmonics, Part, subsets
 from stratagem.workloads.structure import Norms
 
 
@@ -72,10 +69,6 @@ def ulps(workload: Workload) -> float:
     return 8 * terms * ULP
 
 
-EIGENVALUES, BEYOND = 4, 1.0
-"""Products of two n x n matrices that take as long as the eigenvalues for both norms, and seconds beyond the time."""
-
-
 def root_trace(squares: np.ndarray, error: float) -> float:
     """Return a lower bound on tr A^(1/2) from the eigenvalues of a computed A (n,), off by `error` in the norm.
 
@@ -85,51 +78,12 @@ def root_trace(squares: np.ndarray, error: float) -> float:
     return float(np.sqrt(np.maximum(squares - error, 0.0)).sum())
 
 
-def norms(workload: Workload, prior: np.ndarray | None = None) -> Norms:
-    """Return ||W 1||^2/n^2 and the nuclear norms of W and W P, both over n^(1/2).
-
-    Under a prior p (n,): p^T V p, nan, as no bound needs it, and W (I - p 1^T) diag(n p)^(1/2) in place of W P.
-    Where the workload does not know them: by blocks where these are smaller than the domain, else by one
-    eigendecomposition for each norm. Where there is no time for these, the Frobenius norms, which are no larger.
-    """
-    known = workload.structure.norms if prior is None else None
-    if known is not None:
-        return known
-    found = harmonics(workload) if prior is None else None
-    if found is not None and _functions(found) < workload.domain_size:
-        return block_norms(found)
-    V, n, error = workload.gram(), workload.domain.size, ulps(workload)
-    p, seen = uniform(n) if prior is None else prior, centred(workload, prior)
-    root, total = np.sqrt(p), total_term(workload, prior) / n
-    inner, trace = root[:, None] * seen.gram * root, error * float(p @ seen.own)
-    whole = math.nan
-    if not fits(EIGENVALUES * n**3, BEYOND):
-        whole = whole if prior is not None else _least_root(V / n, error * float(np.trace(V)) / n)
-        return Norms(total, whole, _least_root(inner, trace))
-    rest = root_trace(np.linalg.eigvalsh(inner), trace)
-    if prior is None:
-        whole = root_trace(np.linalg.eigvalsh(V / n), error * float(np.trace(V)) / n)
-    return Norms(total, whole, rest)
-
-
-def _least_root(A: np.ndarray, error: float) -> float:
-    """Return a lower bound on tr(A)^(1/2), which is at most tr(A^(1/2)), from a computed A as in `root_trace`."""
-    return math.sqrt(max(float(np.trace(A)) - len(A) * error, 0.0))
-
-
 LARGEST = 1 << 12
 """Rows of the largest block that is decomposed; queries that would make one larger do not count in it."""
 ULPS = 16
 """Error of a block of n rows relative to its trace, in the spectral norm, over n ulp."""
 
 Attributes = tuple[int, ...]
-
-
-def _functions(found: Harmonics) -> int:
-    """Return how many functions of the ordered attributes the queries touch, the rows of the largest block."""
-    kept = ([i for i in part.attributes if i in found.ordered] for part in found.parts)
-    touched = {own for held in kept for own in subsets(held)}
-    return sum(math.prod(found.plain.sizes[i] - 1 for i in own) for own in touched)
 
 
 def block_norms(found: Harmonics) -> Norms:

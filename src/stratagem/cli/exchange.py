@@ -120,14 +120,13 @@ def export(
     """Write a saved strategy in another format; from .npz to .ldp.json it becomes exact and is checked so."""
     from stratagem.math.number import count_text
     from stratagem.mechanism.export.saved import read_saved, to_mechanism, write_saved
-    from stratagem.mechanism.mechanism import Mechanism
     from stratagem.workloads.serial import over
 
     page.check(out)
     check_free(out, force=force)
     saved = read_saved(file)
     if values:
-        if isinstance(saved, Mechanism):
+        if saved.bundled is not None:
             raise ValueError(
                 f"--edges, --labels or --unit were given, but {file} already says what its values are: export the .npz"
             )
@@ -136,8 +135,7 @@ def export(
             check_values_kept(out, values)
         saved = to_mechanism(replace(saved, workload=over(saved.workload, domain.attributes)))
     if page.web is not None:
-        made = saved if isinstance(saved, Mechanism) else to_mechanism(saved)
-        page.write(page.web, made, force=force)
+        page.write(page.web, to_mechanism(saved), force=force)
         return
     assert out is not None
     write_saved(out, saved)

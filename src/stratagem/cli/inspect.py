@@ -49,7 +49,7 @@ def inspect(
     report nor its error.
     """
     from stratagem.mechanism.export.saved import read_saved
-    from stratagem.mechanism.mechanism import SUFFIX, Mechanism
+    from stratagem.mechanism.mechanism import SUFFIX
     from stratagem.report.revealed import Revealed
 
     if out is not None and memo is None:
@@ -57,7 +57,7 @@ def inspect(
     check_free(out, (SUFFIX,), force=force)
     with progress("computing"):
         saved = read_saved(file)
-        made = saved if isinstance(saved, Mechanism) else None
+        made = saved.bundled
         if memo is not None and made is None:
             raise ValueError(f"{file} is no bundle, which a memo needs: save the strategy as *{SUFFIX}")
         made = made if made is None or memo is None else made.memoised(memo)

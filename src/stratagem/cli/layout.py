@@ -31,14 +31,11 @@ class Layout:
 
     def options(self) -> list[str]:
         """Return the options that state what was found, an option and its value each."""
-        from stratagem.domain import Labels
-
         values = {one.name: one.values for one in self.domain.attributes}
         kinds = {name: next(iter(values[name].entry())) for name in self.found}  # edges or labels
-        mapped = [one.spellings for one in values.values() if isinstance(one, Labels)]
         return [
             *(f"--{kind}={name}={values[name]}" for name, kind in kinds.items()),
-            *(f"--map={text}={label}" for pairs in mapped for text, label in pairs),
+            *(f"--map={text}={label}" for one in values.values() for text, label in one.spellings),
             *(policy_options(self.policy) if self.policy else ()),
         ]
 

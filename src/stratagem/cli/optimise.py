@@ -105,7 +105,7 @@ def optimise(
             check_values_kept(out, asked.values)
         solution = _searched(request, limits)
         with keeping():
-            found = SavedSolution.saved(marked(solution), workload, out, asked.goal.prior)
+            found = SavedSolution.saved(marked(solution), workload, out, asked.goal)
             if json:
                 write_json(found.record() | found_data(request))
             elif solution.promise is None:
@@ -205,7 +205,7 @@ class SavedSolution:
     prior: Path | None = None
 
     @staticmethod
-    def saved(solution: Solution, name: str, out: Path | None, prior: Path | None) -> SavedSolution:
+    def saved(solution: Solution, name: str, out: Path | None, goal: GoalOptions) -> SavedSolution:
         """Write a solution to the file asked for, checked before, if any."""
         from stratagem.mechanism.export.saved import holds_interruption, write_checked
         from stratagem.mechanism.mechanism import SUFFIX
@@ -217,7 +217,7 @@ class SavedSolution:
             outputs = kept.strategy.outputs
             if solution.interrupted and not holds_interruption(out):
                 note(f"the search was interrupted, which {out} cannot say: *{SUFFIX}, .npz and .mat can")
-        return SavedSolution(solution=solution, name=name, outputs=outputs, out=out, prior=prior)
+        return SavedSolution(solution=solution, name=name, outputs=outputs, out=out, prior=goal.prior)
 
     def record(self) -> dict[str, Any]:
         """Return the solution as named values."""
@@ -304,7 +304,6 @@ def _described(
     found: SavedSolution, request: Request, *, show_all: bool, details: bool
 ) -> Iterator[str | Table]:
     """Yield what was found, how good it is and what to type next."""
-    from stratagem.solvers import Auto
     from stratagem.study.comparison import Comparison
     from stratagem.study.least_favourable import fewer_users
     from stratagem.study.optimisation import choose
@@ -314,7 +313,7 @@ def _described(
     yield from comparison_lines(comparison, 1, show_all=show_all, details=details)
     yield from ("", *found_lines(request))
     facts = found.facts(details=details)
-    default = isinstance(request.solver, Auto) and solution.reason == choose(None, solution.problem).reason
+    default = request.solver.chooses and solution.reason == choose(None, solution.problem).reason
     if details and default:
         facts["solver"] = f"{dashed(solution.solver)} (the default for domains of this size)"
     if not solution.interrupted and (fewer := fewer_users(solution)):
@@ -355,7 +354,7 @@ def tune(
     check_values_kept(out, values)
     with progress("tuning"):
         solution = run(asked, epsilon, mechanism, **options)
-    found = SavedSolution.saved(solution, workload, out, goal.prior)
+    found = SavedSolution.saved(solution, workload, out, goal)
     if json:
         write_json(found.record())
         return

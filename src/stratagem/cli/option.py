@@ -119,14 +119,13 @@ class QueryOptions:
 
         With `gaps`, or a value for no answer, that and a value other add nothing to a sum.
         """
-        from stratagem.domain.values import Codes, Labels
         from stratagem.workloads.given import load, takes_numbers
 
         attribute = asked.domain.attributes[0]
         values = attribute.values
-        if isinstance(values, Codes) or not takes_numbers(name):
+        if values.numbers or not takes_numbers(name):
             return asked
-        if isinstance(values, Labels):
+        if values.texts:
             raise ValueError(
                 f"{name} asks about numbers, but the values of {attribute.name} are texts: ask for histogram"
             )

@@ -165,6 +165,9 @@ class Bins(Values):
     def member(self, cell: int) -> Any:
         return edge_value(self.edges[cell]) if cell < self.bins else self.value(cell)
 
+    def end(self, cell: int) -> Any:
+        return edge_value(self.edges[cell + 1]) if cell < self.bins else self.value(cell)
+
     def middle(self, cell: int) -> float | None:
         if self.moments or cell >= self.bins:
             return None

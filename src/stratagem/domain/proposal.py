@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import numpy as np
 
@@ -104,7 +104,7 @@ class Proposal:
 
 def stated(values: Values) -> Proposal:
     """Return values that were stated."""
-    if not isinstance(values, Bins | Labels):
+    if values.numbers:
         raise ValueError(
             f"the values {values} were given, but a plan is for bins or labels: give st.bins(...)"
         )
@@ -112,7 +112,7 @@ def stated(values: Values) -> Proposal:
         raise ValueError(
             f"the values {values} were given, but {OTHER!r} must be the last of them: write it there, or leave it out"
         )
-    return Proposal(values=values, rule=STATED)
+    return Proposal(values=cast("Bins | Labels", values), rule=STATED)
 
 
 def propose(

@@ -66,6 +66,12 @@ class Values(ABC):
     """The edges of the bins, a tuple of texts; none where there are no bins."""
     spellings: Any = ()
     """Other texts of a file, each with the label that it counts as."""
+    numbers: Any = 0
+    """How many of them are whole numbers that stand for themselves, an int."""
+    bins: Any = 0
+    """How many of them lie between edges, an int."""
+    ordered: Any = True
+    """Whether they have an order, a bool: that of labels must be stated."""
     moments: Any = False
     """Whether the values are dates or times, a bool."""
     zone: Any = ""
@@ -125,6 +131,10 @@ class Values(ABC):
 
     def member(self, cell: int) -> Any:
         """Return a value that falls into a cell: the label, the whole number, or where the bin begins."""
+        return self.value(cell)
+
+    def end(self, cell: int) -> Any:
+        """Return the label or the whole number of a cell, or where its bin ends."""
         return self.value(cell)
 
     def middle(self, cell: int) -> float | None:

@@ -13,7 +13,7 @@ import numpy as np
 from stratagem.io.npz import write_parquet
 from stratagem.io.table import write_csv, write_json
 from stratagem.io.target import check_target, written_atomically
-from stratagem.workloads import Attribute, Labels, Workload
+from stratagem.workloads import Attribute, Workload
 from stratagem.workloads.naming import Naming
 
 LEAST_CONFIDENCE, LEAST_DOUBT = 1e-6, 1e-12
@@ -198,7 +198,7 @@ def gaps(attribute: Attribute, *, ordered: bool = False) -> tuple[int, ...]:
     it does not also stand for people who gave none.
     """
     values = attribute.values
-    plain = not ordered and values.no_answer and isinstance(values, Labels) and not values.ordered
+    plain = not ordered and values.no_answer and not values.ordered
     return values.outside[-1:] if plain else values.outside
 
 

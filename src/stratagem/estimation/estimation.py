@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import cast
 
 import numpy as np
 
@@ -74,10 +75,10 @@ def estimate(
     """
     workload = workload_of(workload, domain, lambda: base.domain if base else strategy.domain_size)
     chosen = _checked(method, confidence, about)
-    survey = isinstance(strategy, SurveyStrategy)  # its tables are listed one by one
+    survey = strategy.parted  # its tables are listed one by one
     through = None
     if rounds and survey:
-        evidence = Surveyed(strategy, tuple(rounds)).evidence(counts)
+        evidence = Surveyed(cast("SurveyStrategy", strategy), tuple(rounds)).evidence(counts)
     elif rounds:
         evidence = Averaged(BestLinear(strategy.listed(), prior), *rounds).evidence(counts)
     else:

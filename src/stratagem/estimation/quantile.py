@@ -77,14 +77,12 @@ class Quantile:
     @property
     def low(self) -> str | float:
         """The least value that can be the quantile: a label, a whole number or an edge."""
-        first = self.attribute.value(self.low_bin)
-        return first.start if isinstance(first, Bin) else first
+        return self.attribute.values.member(self.low_bin)
 
     @property
     def high(self) -> str | float:
         """The largest value that can be the quantile; where this is an edge, the quantile lies below it."""
-        last = self.attribute.value(self.high_bin)
-        return last.stop if isinstance(last, Bin) else last
+        return self.attribute.values.end(self.high_bin)
 
     def data(self) -> dict[str, Any]:
         """Return the quantile as JSON values: `label`, its bounds, the interval `low` to `high`, and the bins."""
@@ -108,7 +106,7 @@ class Quantile:
         span = self.attribute.values_text(low, high)
         return (
             f"{self.attribute.values_text(self.bin, self.bin)}; {100 * self.confidence:.10g} % sure: "
-            f"{'' if low == high and not isinstance(self.value, Bin) else 'from '}{span}"
+            f"{'' if low == high and self.low == self.high else 'from '}{span}"
             f"{'' if self.answered is None else f'; {answered_words(self.answered)}'}"
         )
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -178,12 +178,10 @@ def simulate_users(
     rngs = (np.random.default_rng([seed, r]) for r in range(repetitions))
     if prior is not None and strategy.translated is not None:
         raise ValueError(
-            "a prior was given for a strategy of translates, whose estimates treat all user types alike: leave the "
-            "prior out, or simulate strategy.dense()"
+            f"a prior was given for {strategy.even}: leave the prior out, or simulate strategy.dense()"
         )
-    match strategy.translated or strategy:
-        case TranslationStrategy() | SurveyStrategy() as one if prior is None:
-            return _one_by_one(workload, one, coordinates, users, rngs)
+    if prior is None and (strategy.parted or strategy.translated is not None):
+        return _one_by_one(workload, cast("Any", strategy), coordinates, users, rngs)
     x = np.zeros(workload.domain_size, dtype=users.dtype)
     np.add.at(x, np.ravel_multi_index(tuple(coordinates.T), workload.domain.sizes), users)
     if (total := x.sum(dtype=float)) > USERS:
@@ -222,11 +220,10 @@ def _one_by_one(
         )
     values = np.repeat(strategy.coordinates(coordinates), users.astype(np.int64), axis=0)
     scores = estimator(strategy)
-    match strategy:
-        case SurveyStrategy():
-            predicted, errors = _by_table(workload, strategy, values)
-        case _:
-            predicted, errors = _predicted(workload, strategy, values), None
+    if strategy.parted:
+        predicted, errors = _by_table(workload, cast("SurveyStrategy", strategy), values)
+    else:
+        predicted, errors = _predicted(workload, cast("TranslationStrategy", strategy), values), None
     return _repeated(
         scores,
         (counted(strategy.randomise(values, rng), strategy.outputs) for rng in rngs),

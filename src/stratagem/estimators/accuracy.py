@@ -10,7 +10,6 @@ import numpy as np
 
 from stratagem.io.screen import brief
 from stratagem.math.number import real, users_text
-from stratagem.math.privacy import uniform
 from stratagem.workloads import Workload
 from stratagem.workloads.centring import LISTED, first_dependent, levelled
 from stratagem.workloads.naming import Naming
@@ -180,18 +179,18 @@ def check_entries(workload: Workload) -> None:
         )
 
 
-def check_support(workload: Workload, null: np.ndarray, prior: np.ndarray | None = None) -> None:
+def check_support(workload: Workload, null: np.ndarray, shares: np.ndarray) -> None:
     """Refuse a workload with a query that depends on data that no report depends on (see `first_dependent`).
 
-    `null` (n x k) is an orthonormal basis of the data vectors that leave all reports unchanged, in which the prior
-    (n,), 1/n by default, may be too.
+    `null` (n x k) is an orthonormal basis of the data vectors that leave all reports unchanged, in which the shares
+    p (n,) of the user types may be too.
 
     Raises:
         UnsupportedWorkloadError: naming the first query that is not answered, and what it needs.
     """
-    query = first_dependent(workload, null, prior)
+    query = first_dependent(workload, null, shares)
     if query is not None:
-        raise _refusal(workload, query, null, uniform(workload.domain_size) if prior is None else prior)
+        raise _refusal(workload, query, null, shares)
 
 
 def _refusal(

@@ -13,11 +13,10 @@ import numpy as np
 from stratagem.estimators.accuracy import Accuracy, check_domain, check_entries, check_support, check_work
 from stratagem.estimators.dense import Dense, DenseEvidence, quadratic_forms
 from stratagem.estimators.estimator import Estimator, estimator, impossible_report, whole_counts
-from stratagem.math.linalg import CANCELLED, CentredInverse, PseudoInverse, squared_distances
+from stratagem.math.linalg import CANCELLED, CentredInverse, PseudoInverse, apply_inverse, squared_distances
 from stratagem.math.privacy import check_prior, uniform
 from stratagem.math.vector import Counts, SparseCounts
 from stratagem.strategies import Strategy
-from stratagem.strategies.strategy import apply_inverse
 from stratagem.workloads import Workload
 from stratagem.workloads.centring import levelled, root, total_term
 
@@ -58,7 +57,7 @@ class LeastVariance(Dense):
     def least_spread(self) -> np.ndarray:
         """Second moments R diag(Q p) R^T = M^+ / n (n x n) of one report's scores under the prior."""
         n = len(self.inverse.null)
-        return apply_inverse(self.inverse, np.eye(n), self.prior) / n
+        return apply_inverse(self.inverse, np.eye(n), self.shares) / n
 
     @final
     def objective(self, workload: Workload, factor: Callable[[], np.ndarray] | None = None) -> float:
@@ -70,7 +69,7 @@ class LeastVariance(Dense):
     @final
     def _solved(self, F: np.ndarray) -> np.ndarray:
         """Return M^+ F for F (n x r)."""
-        return apply_inverse(self.inverse, F, self.prior)
+        return apply_inverse(self.inverse, F, self.shares)
 
 
 @final
@@ -106,7 +105,7 @@ class BestLinear(LeastVariance, Estimator):
     def check(self, workload: Workload) -> None:
         check_domain(workload, self.strategy.domain_size)
         if self.inverse.null.shape[1] > 1:  # the prior alone is in it where all is answered
-            check_support(workload, self.inverse.null, self.prior)
+            check_support(workload, self.inverse.null, self.shares)
 
     def accuracy(self, workload: Workload) -> Accuracy:
         """Return the exact accuracy, by ||W R e_y||^2 = ||F^T M^+ q_y||^2 / d_y^2 with V = F F^T."""

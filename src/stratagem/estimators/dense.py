@@ -236,7 +236,7 @@ class Published(Dense, Estimator):
 
     def check(self, workload: Workload) -> None:
         check_domain(workload, self.protocol.domain_size)
-        check_support(workload, self.null)
+        check_support(workload, self.null, self.shares)
 
     def accuracy(self, workload: Workload) -> Accuracy:
         self.check(workload)

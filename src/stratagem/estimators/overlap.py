@@ -156,7 +156,7 @@ class OverlapTable(Dense):
 
     def check(self, workload: Workload) -> None:
         check_domain(workload, len(self.shares))
-        check_support(workload, self.null, None)
+        check_support(workload, self.null, self.shares)
 
     def users(self, counts: np.ndarray) -> int:
         return round(counts.sum())

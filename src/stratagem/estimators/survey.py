@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import permutations
-from typing import NamedTuple, final
+from typing import NamedTuple, cast, final
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from stratagem.estimators.estimator import (
     check_covariance,
     check_number,
     estimator,
+    even_handed,
     least_share,
     sampled,
     settled,
@@ -218,7 +219,7 @@ class Surveyed(Estimator):
         return float(self._largest(workload).max())
 
     def evidence(self, counts: Counts) -> SurveyEvidence:
-        if isinstance(self.strategy, SplitStrategy):
+        if not self.strategy.parted:
             raise ValueError(
                 "reports of all parts at once are for comparison alone: collect those of a survey"
             )
@@ -229,7 +230,7 @@ class Surveyed(Estimator):
                 "for each"
             )
         check_number(given.sum())
-        found = SurveyEvidence(self, self.strategy, given)
+        found = SurveyEvidence(self, cast("SurveyStrategy", self.strategy), given)
         check_rounds([found.of_part(i).sum() for i in range(len(self.strategy.parts))], self.number)
         return found
 
@@ -394,7 +395,5 @@ def _together(asked: list[PartQueries]) -> PartQueries:
     return PartQueries(asked[0].part, Stack(tuple(one.workload for one in asked)), places)
 
 
-@estimator.register(SurveyStrategy)
-@estimator.register(SplitStrategy)
-def _(strategy: SurveyStrategy | SplitStrategy, prior: np.ndarray | None = None) -> Estimator:
-    return Surveyed(strategy) if prior is None else estimator(strategy.dense(), prior)
+estimator.register(SurveyStrategy, even_handed(Surveyed))
+estimator.register(SplitStrategy, even_handed(Surveyed))

@@ -222,6 +222,18 @@ def centred_inverse(
     return pseudo_inverse(A) if rows is None else _inverse_of_rows(rows())
 
 
+def apply_inverse(inverse: CentredInverse | PseudoInverse, B: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """Return M^+ B where M = 11^T/n + C, C p = 0 and `inverse` is C^+; B has shape (n,) or (n, k), p (n,).
+
+    M (n p) = 1, so B = 1 b + B_c with b = p^T B gives M^+ B = n p b + (I - p 1^T) C^+ B_c.
+    """
+    n = len(B)
+    p = shares.reshape(n, *[1] * (B.ndim - 1))
+    total = (p * B).sum(axis=0)
+    rest = inverse @ (B - total)
+    return n * p * total + rest - p * rest.sum(axis=0)
+
+
 class Rows(NamedTuple):
     """Rows R (k x n) of a positive semidefinite R^T R, with the size of the numbers that they are differences of."""
 

@@ -51,7 +51,7 @@ from stratagem.mechanism.table import (
     utility_of,
     workload_of,
 )
-from stratagem.strategies import MatrixStrategy, SurveyStrategy
+from stratagem.strategies import MatrixStrategy
 from stratagem.workloads import Domain, DomainLike, Workload, given
 from stratagem.workloads.question import as_asked
 from stratagem.workloads.serial import over, to_data
@@ -129,7 +129,7 @@ class Mechanism:
         """
         workload = given.workload_of(workload, domain, lambda: strategy.domain_size)
         promised = budget(check(epsilon))
-        _check_domain(strategy, workload.domain, prior)
+        _check_domain(strategy, workload.domain, even=prior is None)
         prior = None if prior is None else check_prior(prior, workload.domain_size)
         table, stated = nearest_table(strategy, promised, workload, partial(estimator, prior=prior))
         return Mechanism(table, promised, workload, name, stated | (SEARCH if interrupted else {}), prior)
@@ -145,13 +145,18 @@ class Mechanism:
         Raises:
             ValueError: if the strategy breaks a step or cannot be rounded.
         """
-        _check_domain(strategy, workload.domain)
+        _check_domain(strategy, workload.domain, even=True)
         texts = tuple(map(decimal_text, steps))
         table = stepped(strategy.matrix, [exp_below(*Fraction(text).as_integer_ratio()) for text in texts])
         before, after = estimator(strategy), estimator(table.strategy)
         stated = stated_utility(workload, before, after, risen(workload, before, after))
         epsilon = sum(map(Fraction, texts), Fraction(0))
         return Mechanism(table, epsilon, workload, name, stated, steps=texts)
+
+    @property
+    def bundled(self) -> Mechanism:
+        """The mechanism itself, as it is in whole numbers; a `StoredStrategy` has none."""
+        return self
 
     @property
     def interrupted(self) -> bool:
@@ -322,30 +327,21 @@ class Mechanism:
         return show("report_saved", path, self, objective=objective, seconds=seconds, **about)
 
 
-def _check_domain(strategy: Exact, domain: Domain, prior: np.ndarray | None = None) -> None:
+def _check_domain(strategy: Exact, domain: Domain, *, even: bool) -> None:
     if strategy.domain_size != domain.size:
         given, wanted = count_text(strategy.domain_size), count_text(domain.size)
         raise ValueError(
             f"the strategy has {given} user types, but its workload has {wanted}: give a strategy made for the workload"
         )
-    sized = strategy if isinstance(strategy, SurveyStrategy) else strategy.translated
-    if sized is None:
-        return
-    if sized.sizes != domain.sizes:
+    sized: Any = strategy if strategy.parted else strategy.translated
+    if sized is not None and sized.sizes != domain.sizes:
         raise ValueError(
             "the attributes of the strategy have other sizes than those of its workload: give a strategy made for "
             "the workload"
         )
-    if prior is not None and isinstance(strategy, SurveyStrategy):
-        raise ValueError(
-            "a prior was given for a survey, each part of which is estimated with all its user types alike: leave the "
-            "prior out"
-        )
-    if prior is not None:
-        raise ValueError(
-            "a prior was given for a strategy of translates, whose estimates treat all user types alike: leave the "
-            "prior out, or give strategy.dense()"
-        )
+    if strategy.even and not even:
+        also = "" if strategy.parted else ", or give strategy.dense()"
+        raise ValueError(f"a prior was given for {strategy.even}: leave the prior out{also}")
 
 
 def load_mechanism(path: str | Path) -> Mechanism:
@@ -374,7 +370,7 @@ def _mechanism(bundle: Mapping[str, Any]) -> Mechanism:
     numerator, denominator = map(int, bundle["epsilon"])
     prior = prior_of(bundle["prior"], workload.domain_size)
     if isinstance(table, PartsTable):
-        _check_domain(table.strategy, workload.domain, prior)
+        _check_domain(table.strategy, workload.domain, even=prior is None)
     utility, memo = utility_of(bundle["utility"]), bundle.get("memo")
     memo = None if memo is None else Memo(cast("Any", table), memo["epsilon"]["any"], memo["low"])
     steps = tuple(bundle.get("steps", ()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
 
@@ -11,7 +11,7 @@ from stratagem.io.screen import brief
 from stratagem.math.number import integer, upper
 from stratagem.math.privacy import check
 from stratagem.mechanism.client import PROMISED, SCALE, exp_below, kept, repeated, samplers
-from stratagem.mechanism.parts_table import PartsTable, drawn_tables
+from stratagem.mechanism.parts_table import PartsTable
 from stratagem.mechanism.rounding import budget, decimal_text, lower_level
 from stratagem.mechanism.table import Levels, Table
 
@@ -54,7 +54,7 @@ class Memo:
     @staticmethod
     def of(table: Table, epsilon: float) -> Memo:
         """Return the memo whose permanent reports have this epsilon."""
-        if not all(isinstance(one, Levels) for _, one in drawn_tables(table)):
+        if not all(one.levelled for _, one in table.drawn()):
             raise ValueError(
                 "the mechanism states every probability by itself, rounded, but repeated reports need rows of exactly "
                 "two: find another from its queries and both epsilons"
@@ -64,9 +64,7 @@ class Memo:
                 f"the permanent epsilon is {epsilon:g}, but at most {LARGEST:g} can be kept: give a smaller one"
             )
         low, single = lower_level_of(epsilon), table.strategy.epsilon
-        if not (
-            all(low < one.low for _, one in drawn_tables(table)) and float(epsilon) > single * (1 + LEAST)
-        ):
+        if not (all(low < one.low for _, one in table.drawn()) and float(epsilon) > single * (1 + LEAST)):
             raise ValueError(
                 f"the permanent epsilon is {epsilon:g}, but one report alone has {single:g}: give a larger one"
             )
@@ -75,16 +73,11 @@ class Memo:
     @property
     def permanent_table(self) -> Levels | PartsTable:
         """The probabilities of the permanent report."""
-        if not isinstance(self.table, PartsTable):
-            return replace(self.table, low=self.low)
-        lasting = (
-            replace(one, table=replace(cast("Levels", one.table), low=self.low)) for one in self.table.parts
-        )
-        return replace(self.table, parts=tuple(lasting))
+        return self.table.lowered(self.low)
 
     @cached_property
     def _samplers(self) -> list[tuple[Any, Any]]:
-        return [samplers(one.data(), self.low) for _, one in drawn_tables(self.table)]
+        return [samplers(one.data(), self.low) for _, one in self.table.drawn()]
 
     @cached_property
     def repeats(self) -> tuple[float, ...]:
@@ -94,7 +87,7 @@ class Memo:
     @cached_property
     def kept(self) -> float:
         """Probability with which a report repeats the permanent one: alpha, of a survey its mean over parts."""
-        shares = (share for share, _ in drawn_tables(self.table))
+        shares = (share for share, _ in self.table.drawn())
         return math.fsum(share * alpha for share, alpha in zip(shares, self.repeats, strict=True))
 
     def epsilon(self, reports: int) -> float:

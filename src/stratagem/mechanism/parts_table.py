@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
 from typing import Any, ClassVar, final
@@ -37,9 +37,7 @@ class TablePart:
     @property
     def alone(self) -> Strategy | TranslationStrategy:
         """The strategy of the part, which is no survey itself."""
-        strategy = self.table.strategy
-        assert not isinstance(strategy, SurveyStrategy)
-        return strategy
+        return self.table.strategy
 
 
 @final
@@ -61,6 +59,13 @@ class PartsTable(Table):
         """The survey, with the shares over 2^32."""
         parts = (SurveyPart(one.attributes, one.alone, one.share / TOTAL) for one in self.parts)
         return SurveyStrategy(self.sizes, tuple(parts))
+
+    def drawn(self) -> list[tuple[float, Any]]:
+        return [(one.share / TOTAL, one.table) for one in self.parts]
+
+    def lowered(self, low: int) -> PartsTable:
+        parts = (replace(one, table=one.table.lowered(low)) for one in self.parts)
+        return replace(self, parts=tuple(parts))
 
     def data(self) -> dict[str, Any]:
         """Return attributes, share and table of every part."""
@@ -97,15 +102,6 @@ class PartsTable(Table):
         if one.table.kind == TranslationTable.kind:
             return places[:, list(one.attributes)]
         return self.strategy.cells(one.attributes, places)
-
-
-def drawn_tables(table: Table) -> list[tuple[float, Any]]:
-    """Return the tables of a survey's parts and how often each is drawn, or the one table, always."""
-    return (
-        [(one.share / TOTAL, one.table) for one in table.parts]
-        if isinstance(table, PartsTable)
-        else [(1.0, table)]
-    )
 
 
 def whole_shares(shares: np.ndarray) -> list[int]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import singledispatch
+from typing import cast
 
 import numpy as np
 
@@ -63,8 +64,8 @@ def nearest_table(
     Raises:
         ValueError: as `rounded`, if nothing holds the strategy.
     """
-    if isinstance(strategy, SurveyStrategy):
-        return _nearest_parts(strategy, epsilon, workload)
+    if strategy.parted:
+        return _nearest_parts(cast("SurveyStrategy", strategy), epsilon, workload)
     before, found, refusal = through(strategy), list[tuple[float, Table, Estimator]](), ValueError()
     for form, bits, enough in _forms(strategy):
         try:
@@ -100,8 +101,7 @@ def _nearest_parts(
     asked = {part: queries for part, queries, _ in before.by_part(workload)}
     tables, rises = [], [0.0]
     for i, one in enumerate(strategy.parts):
-        own = one.strategy
-        assert isinstance(own, Strategy | TranslationStrategy)
+        own = cast("Strategy | TranslationStrategy", one.strategy)
         if i not in asked:
             tables.append(rounded(own, epsilon))
             continue
@@ -133,7 +133,7 @@ def _forms(strategy: Exact) -> Iterator[tuple[Exact, int, float]]:
         yield two_levels(strategy), MOST_BITS, LOSS
         return
     yield strategy, WEIGHT_BITS, DEARER
-    if isinstance(strategy, TwoLevelStrategy) and strategy.outputs * strategy.domain_size <= WRITTEN:
+    if strategy.two_level is not None and strategy.outputs * strategy.domain_size <= WRITTEN:
         yield strategy.dense(), MOST_BITS, LOSS
 
 

@@ -7,9 +7,9 @@ import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, cast, final
 
 import numpy as np
 
@@ -81,8 +81,18 @@ class Table(ABC):
 
     kind: ClassVar[str]
 
+    levelled: ClassVar[bool] = False
+    """Whether each row has units of 2^52 for some user types and of the whole number `low` for all others."""
     strategy: Any
     """The strategy with the same probabilities in double precision, for estimates and variances: `Exact`."""
+
+    def drawn(self) -> list[tuple[float, Any]]:
+        """Return the tables of a survey's parts and how often each is drawn, or the one table, always."""
+        return [(1.0, self)]
+
+    def lowered(self, low: int) -> Any:
+        """Return the levelled table, or one of levelled parts, with another lower level."""
+        return replace(cast("Any", self), low=low)
 
     @abstractmethod
     def data(self) -> dict[str, Any]:
@@ -116,6 +126,7 @@ class TwoLevelTable(Table):
     """
 
     kind: ClassVar[str] = "two-level"
+    levelled: ClassVar[bool] = True
 
     patterns: np.ndarray
     """The sets T_y, bit-packed, of shape (m, ceil(n/8)), uint8."""
@@ -242,6 +253,7 @@ class TranslationTable(Table):
     """
 
     kind: ClassVar[str] = "translates"
+    levelled: ClassVar[bool] = True
 
     sizes: tuple[int, ...]
     """Attribute sizes a1, ..., ad."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from stratagem.workloads.identity import Identity
 from stratagem.workloads.marginals import Marginals
 from stratagem.workloads.merged import Padded
 from stratagem.workloads.product import Product
-from stratagem.workloads.query import Query, QueryPart, Span
+from stratagem.workloads.query import Query
 from stratagem.workloads.ranges import AllRange, Prefix
 from stratagem.workloads.selection import SomeQueries
 
@@ -230,14 +230,10 @@ def _mean(workload: Workload) -> float:
 
 def _told_apart(query: Query, sizes: Sequence[int]) -> float:
     """Return the mean of a query as a share of the people, in which a range of values is one group."""
-    ranges = [part for part in query.parts if _is_range(part)]
+    ranges = [part for part in query.parts if part.several]
     others = tuple(part for part in query.parts if part not in ranges)
-    groups = (min(sizes[part.attribute], GROUPS) for part in ranges)
+    groups = (min(sizes[part.touched[0]], GROUPS) for part in ranges)
     return replace(query, parts=others).mean(sizes) / math.prod(groups)
-
-
-def _is_range(part: QueryPart) -> TypeGuard[Span]:
-    return isinstance(part, Span) and part.low != part.high
 
 
 def _queries(workload: Workload) -> Iterator[Query]:
@@ -250,7 +246,7 @@ def _reason(workload: Workload, share: float) -> str:
     off = f"answers are typically off by {100 * share:.3g} % of"
     if not counts_users(workload):
         return f"{off} what they could be ({wide})"
-    ranges = any(_is_range(part) for query in _queries(workload) for part in query.parts)
+    ranges = any(part.several for query in _queries(workload) for part in query.parts)
     size = f"{100 * _mean(workload):.3g} %"
     known = f"groups of {size} are to be told apart" if ranges else f"the mean answer is {size}"
     return f"{off} all people ({wide}), where {known}"
@@ -292,7 +288,7 @@ def _least(workload: Workload, epsilon: float) -> float:
     For the cells of one table bounds without any search are as good, and no time is left for one.
     """
     problem = problem_of(workload, epsilon)
-    with within(0.0 if isinstance(workload, Identity) else math.inf):
+    with within(0.0 if workload.by_cell else math.inf):
         return problem.least(problem.bounds) / workload.queries
 
 

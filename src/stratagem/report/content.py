@@ -16,7 +16,6 @@ from stratagem.mechanism.export.saved import StoredStrategy
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.solvers import Status
 from stratagem.solvers.problem import Average, WarmStart, WorstCase, problem_of
-from stratagem.strategies import Strategy
 from stratagem.study.comparison import Comparison
 from stratagem.study.comparison_sweep import Sweep
 from stratagem.study.optimisation import CERTIFIED, ENDED_BY_HAND
@@ -174,12 +173,12 @@ def rated(saved: Mechanism | StoredStrategy, objective: str = Average.kind) -> S
     through = estimator(strategy, saved.prior)
     accuracy = through.accuracy(saved.workload)
     value = problem.measure(accuracy, through)
-    linear = isinstance(strategy, Strategy)
-    baselines = rank_affordable(problem, invariant=not linear)
+    dense = strategy.enumerated
+    baselines = rank_affordable(problem, invariant=dense is None)
     bounds = problem.bounds
-    if linear:
+    if dense is not None:
         allowed = min(SECONDS, deadline().left / 2)
-        bounds = problem.tightened(bounds, WarmStart(value, strategy.high_sets()), CERTIFIED, allowed)
+        bounds = problem.tightened(bounds, WarmStart(value, dense.high_sets()), CERTIFIED, allowed)
     solution = Solution(
         problem=problem,
         strategy=strategy,

@@ -245,17 +245,18 @@ def answers(subject: ReportContent) -> dict[str, object]:
 
 def _picture(subject: ReportContent) -> Picture:
     solution, workload, plain = subject.solution, subject.told.workload, subject.told is subject.naming
-    strategy, prior = solution.strategy, solution.prior
     bound = solution.least_variance if plain else 0.0  # it is on weighted queries
     least = math.sqrt(bound / workload.queries)
     people, counts = _people(subject), counts_users(comparable(workload))
     scale = (100 if counts else 1) / math.sqrt(people)
     label = "standard error, % of the people" if counts else "standard error a person"
     with page(None, ERRORS_HEIGHT + NAMES * upright(subject.told), WIDTH) as drawn:
-        left_out = draw_errors(drawn, subject.told, strategy, prior, least or None, scale=scale, label=label)
+        left_out = draw_errors(
+            drawn, subject.told, solution.estimator, least or None, scale=scale, label=label
+        )
     accuracy = solution.accuracy if plain else solution.estimator.accuracy(workload)
     mean = math.sqrt(accuracy.average_variance / workload.queries)
-    some = "under the prior" if prior is not None else "if all values are equally frequent"
+    some = "under the prior" if solution.prior is not None else "if all values are equally frequent"
     typical = _text(mean, scale, counts)
     words = f"With {_who(people)} the root mean square of these standard errors is {typical}, {some}."
     if least > 0:

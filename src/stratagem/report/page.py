@@ -132,12 +132,11 @@ def report_saved(
         ValueError: as `check_page`, `Cover` and `rated`, or for a budget out of range.
     """
     target, cover = check_page(path), Cover(**about)
-    mechanism = saved if isinstance(saved, Mechanism) else None
     with within(granted(seconds)) as time:
         with within(time.until(RATED)):
             solution = rated(saved, objective)
         line = along(solution, budgets)
-    content = ReportContent(solution, saved.name, line, mechanism, cover, file)
+    content = ReportContent(solution, saved.name, line, saved.bundled, cover, file)
     return write_page(target, content)
 
 

@@ -17,7 +17,6 @@ from stratagem.math.privacy import posterior, surest
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.published import BASELINES
 from stratagem.report.content import ReportContent
-from stratagem.strategies import Strategy
 from stratagem.workloads.bibliography import publications, readable
 from stratagem.workloads.serial import to_data
 
@@ -163,8 +162,8 @@ def check(subject: ReportContent) -> str:
         if mechanism.table.kind in KINDS:
             return (WHOLE + KINDS[mechanism.table.kind]).format(file=file)
         return STRANGER.format(file=file)
-    strategy = solution.strategy
-    if not isinstance(strategy, Strategy) or strategy.outputs * strategy.domain_size > DENSE:
+    strategy = solution.strategy.enumerated
+    if strategy is None or strategy.outputs * strategy.domain_size > DENSE:
         return SAVE
     lines = DOUBLES.format(epsilon=solution.epsilon)
     if solution.problem.plain:

@@ -21,7 +21,7 @@ from stratagem.study.summary import (
     minimum_sentence,
     minimum_text,
 )
-from stratagem.workloads import Attribute, Codes, Workload
+from stratagem.workloads import Attribute, Workload
 from stratagem.workloads.bibliography import SCOPE
 from stratagem.workloads.explicit import counts_users
 from stratagem.workloads.question import SURVEY, is_survey, questions
@@ -90,7 +90,7 @@ def _possible(attributes: tuple[Attribute, ...]) -> str:
 def values_text(attribute: Attribute) -> str:
     """Return the values of an attribute as its owner calls them, some of them where there are many."""
     unit = f" {attribute.unit}" if attribute.unit else ""
-    if isinstance(values := attribute.values, Codes):
+    if (values := attribute.values).numbers:
         rest = (str(values.value(cell)) for cell in values.outside)
         return ", ".join([f"0 to {count(values.numbers - 1)}{unit}", *rest])
     last = attribute.size - 1

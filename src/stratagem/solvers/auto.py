@@ -75,6 +75,7 @@ class Auto(Solver):
         "@stratagem, the solver that fits the workload and its domain, within the limits given"
     )
     general: ClassVar[bool] = True
+    chooses: ClassVar[bool] = True
     constraints: ClassVar[tuple[type[Constraint], ...]] = (GuessCap, Permanent, Shuffled, Steps)
 
     outputs: int | None = None

@@ -214,6 +214,7 @@ class FewQueries(Algorithm):
 
     reference: ClassVar[str] = "@stratagem, linear programme over outputs; @badanidiyuru2023optimal"
     general: ClassVar[bool] = True
+    partial: ClassVar[bool] = True
 
     gap: float = 1e-3
     """Gap above which more work is spent on a tighter lower bound."""

@@ -113,6 +113,7 @@ class Parts(Algorithm):
     reference: ClassVar[str] = (
         "@stratagem, one part of the questions at random, with parts joined where it pays"
     )
+    partial: ClassVar[bool] = True
 
     inner: Solver
     """What solves every part."""

@@ -141,6 +141,12 @@ class Solver(ABC):
     """Whether it handles priors and worst cases, beside the average over user types."""
     constraints: ClassVar[tuple[type[Constraint], ...]] = ()
     """The constraints of which it handles one, on the average over user types."""
+    chooses: ClassVar[bool] = False
+    """Whether it leaves the search to the solver that fits."""
+    costly: ClassVar[bool] = False
+    """Whether its first strategy is over all patterns, with exact variances."""
+    partial: ClassVar[bool] = False
+    """Whether it looks at a part of the problem, so that another search is worth a try where its gap is large."""
 
     @property
     @abstractmethod
@@ -150,6 +156,10 @@ class Solver(ABC):
     @abstractmethod
     def select(self, problem: Problem) -> Choice:
         """Return the algorithm that solves the problem, and the reason for it in a few words."""
+
+    def another(self, problem: Problem, tried: Solver) -> Choice | None:
+        """Return the search that is tried beside one that fell short; None without one."""
+        return None
 
     @final
     def handles(self, problem: Problem) -> str:

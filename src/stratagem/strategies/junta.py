@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations, permutations, product
 from math import comb, prod
-from typing import NoReturn, final
+from typing import ClassVar, NoReturn, final
 
 import numpy as np
 
@@ -133,6 +133,7 @@ class TableSampling(Randomiser):
     Its accuracy and epsilon are known, but it has too many reports for a client: see `JuntaStrategy`.
     """
 
+    by_table: ClassVar = True
     sizes: tuple[int, ...]
     """Attribute sizes."""
     groups: tuple[tuple[int, ...], ...]

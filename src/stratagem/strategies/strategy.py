@@ -6,12 +6,19 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, Self, final
 
 import numpy as np
 
 from stratagem.io.screen import brief
-from stratagem.math.linalg import CentredInverse, PseudoInverse, Rows, centred_inverse, diameter
+from stratagem.math.linalg import (
+    CentredInverse,
+    PseudoInverse,
+    Rows,
+    apply_inverse,
+    centred_inverse,
+    diameter,
+)
 from stratagem.math.number import numbers
 from stratagem.math.privacy import best_guess, uniform
 from stratagem.math.shuffling import PrivacyBlanket
@@ -20,10 +27,22 @@ from stratagem.math.shuffling import PrivacyBlanket
 class Randomiser(ABC):
     """A local mechanism: a user of type u in 0..n-1 sends one random report.
 
-    Three kinds are known by how their estimates are computed: a `Strategy` answers by linear maps of a matrix
-    Q (m x n), a `TranslationStrategy` by characters on domains of any size, a `LinearProtocol` by its published
-    scores.
+    Three kinds differ in how they are estimated from: a `Strategy` by linear maps of a matrix Q (m x n), a
+    `TranslationStrategy` by characters on domains of any size, a `LinearProtocol` by its published scores.
     """
+
+    translated: Any = None
+    """The `TranslationStrategy` itself where its reports are translates of patterns; None for other kinds."""
+    two_level: Any = None
+    """The `TwoLevelStrategy` itself, whose rows are patterns; None for other kinds."""
+    enumerated: Any = None
+    """The `Strategy` itself, whose reports are a list; None for other kinds."""
+    parted: Any = False
+    """Whether a report is about some attributes, drawn at random, and made by a strategy of their own."""
+    by_table: Any = False
+    """Whether reports are made by strategies of tables alone."""
+    even: Any = ""
+    """What treats all user types alike, so that no prior is taken, in words; empty for kinds that take one."""
 
     @property
     @abstractmethod
@@ -97,12 +116,7 @@ class Randomiser(ABC):
     @property
     def runnable(self) -> bool:
         """Whether a client can draw its reports from whole numbers."""
-        return self.translated is not None
-
-    @property
-    def translated(self) -> Any:
-        """The `TranslationStrategy` itself where its reports are translates of patterns; None for other kinds."""
-        return None
+        return self.translated is not None or self.enumerated is not None
 
 
 def check_values(values: np.ndarray, domain_size: int) -> np.ndarray:
@@ -140,9 +154,11 @@ class Strategy(Randomiser):
     a prior p over the user types D = diag(n Q p); without one p = 1/n.
     """
 
+    @final
     @property
-    def runnable(self) -> bool:
-        return True
+    def enumerated(self) -> Self:
+        """The strategy itself."""
+        return self
 
     @property
     @abstractmethod
@@ -249,8 +265,7 @@ class Strategy(Randomiser):
         """Draw the counts of reports (m,) when x[u] users have type u: a sum of n multinomials."""
         x = check_counts(x, self.domain_size)
         counts = np.zeros(self.outputs, dtype=np.int64)
-        occurring = np.flatnonzero(x)
-        step = max(1, BLOCK // self.outputs)
+        occurring, step = np.flatnonzero(x), max(1, BLOCK // self.outputs)
         for first in range(0, len(occurring), step):
             types = occurring[first : first + step]
             P = self.columns(types)
@@ -270,21 +285,8 @@ class Strategy(Randomiser):
         (Theorem 3.10 of McKenna et al., VLDB 2020, has p = 1/n).
         """
         scale = self.inverse_row_sums(prior).reshape(-1, *[1] * (counts.ndim - 1))
-        return apply_inverse(self.inverse_information(prior), self.backward(scale * counts), prior)
-
-
-def apply_inverse(
-    inverse: CentredInverse | PseudoInverse, B: np.ndarray, prior: np.ndarray | None = None
-) -> np.ndarray:
-    """Return M^+ B where M = 11^T/n + C, C p = 0 and `inverse` is C^+; B has shape (n,) or (n, k).
-
-    M (n p) = 1, so B = 1 b + B_c with b = p^T B gives M^+ B = n p b + (I - p 1^T) C^+ B_c.
-    """
-    n = len(B)
-    p = (uniform(n) if prior is None else prior).reshape(n, *[1] * (B.ndim - 1))
-    total = (p * B).sum(axis=0)
-    rest = inverse @ (B - total)
-    return n * p * total + rest - p * rest.sum(axis=0)
+        shares = uniform(self.domain_size) if prior is None else prior
+        return apply_inverse(self.inverse_information(prior), self.backward(scale * counts), shares)
 
 
 @dataclass(frozen=True, eq=False)

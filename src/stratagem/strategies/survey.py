@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
@@ -41,10 +41,10 @@ class SurveyPart:
         None where the strategy is too large to be listed.
         """
         own, rest = self.strategy, 1 - self.share
-        if isinstance(own, TwoLevelStrategy):
-            patterns = np.vstack([own.patterns, np.zeros((1, own.patterns.shape[1]), np.uint8)])
-            return TwoLevelStrategy(patterns, np.append(own.theta * self.share, rest), own.size, own.ratio)
-        if not isinstance(own, Strategy | TranslationStrategy) or own.outputs * own.domain_size > DENSE:
+        if (two := own.two_level) is not None:
+            patterns = np.vstack([two.patterns, np.zeros((1, two.patterns.shape[1]), np.uint8)])
+            return TwoLevelStrategy(patterns, np.append(two.theta * self.share, rest), two.size, two.ratio)
+        if not own.runnable or self.outputs * own.domain_size > DENSE:
             return None
         Q = own.dense().matrix
         return MatrixStrategy(np.vstack([Q * self.share, np.full((1, Q.shape[1]), rest)]))
@@ -62,6 +62,9 @@ class SurveyStrategy(Randomiser):
         ValueError: for no parts, attributes that do not fit their strategy, or shares that do not add up to one.
     """
 
+    parted: ClassVar = True
+    by_table: ClassVar = True
+    even: ClassVar = "a survey, each part of which is estimated with all its user types alike"
     sizes: tuple[int, ...]
     """Attribute sizes of the domain."""
     parts: tuple[SurveyPart, ...]
@@ -187,6 +190,7 @@ class SurveyStrategy(Randomiser):
 class SplitStrategy(Randomiser):
     """Answers all parts at once, each by its own strategy: epsilon is the sum of theirs. For comparison alone."""
 
+    by_table: ClassVar = True
     sizes: tuple[int, ...]
     """Attribute sizes of the domain."""
     parts: tuple[SurveyPart, ...]

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Self, final
+from typing import ClassVar, Self, final
 
 import numpy as np
 
@@ -32,15 +32,14 @@ class TranslationStrategy(Randomiser):
     attribute of its group, no attribute twice, all placements equally likely, and g runs through all
     translations of the axes' cycles. Summed over g every x_b is 1 for each user type: columns sum to one by
     construction, and the information matrix is diagonal in the characters of the group (theory.md, section 6).
-    A pattern with multiples stands for all of them, equally likely.
-    Attribute i has values 0, ..., sizes[i] - 1 on a cycle of cycles[i] >= sizes[i] points; or all attributes have
-    one cycle, on which the cells of the domain lie in row-major order.
+    A pattern with multiples stands for all of them, equally likely. Attribute i has values 0, ..., sizes[i] - 1 on
+    cycles[i] >= sizes[i] points of a cycle; or all attributes have one, with the cells of the domain, row-major.
 
     Outputs count patterns first, then multiples, then placements (mixed radix over the axes, the first most
-    significant; a digit is the rank of an attribute among those of its group that earlier axes left), then
-    shifts in row-major order.
+    significant; a digit is the rank of an attribute among those that earlier axes left), then shifts, row-major.
     """
 
+    even: ClassVar = "a strategy of translates, whose estimates treat all user types alike"
     sizes: tuple[int, ...]
     """Attribute sizes a1, ..., ad of the domain."""
     cycles: tuple[int, ...]
@@ -72,6 +71,7 @@ class TranslationStrategy(Randomiser):
     @final
     @property
     def translated(self) -> Self:
+        """The strategy itself."""
         return self
 
     @property

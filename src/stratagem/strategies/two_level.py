@@ -80,6 +80,11 @@ class TwoLevelStrategy(Strategy):
         return len(self.theta)
 
     @property
+    def two_level(self) -> TwoLevelStrategy:
+        """The strategy itself."""
+        return self
+
+    @property
     def epsilon(self) -> float:
         sizes = self.sizes[self.theta > 0]
         return math.log(self.ratio) if ((sizes > 0) & (sizes < self.size)).any() else 0.0

@@ -36,11 +36,10 @@ TIGHT = 1e-3
 def along(
     workload: WorkloadLike | Sequence[WorkloadLike],
     epsilon: float | Iterable[float],
-    objective: str,
-    prior: ArrayLike | None,
     domain: DomainLike | None,
+    **about: Any,
 ) -> tuple[str, list[Problem]]:
-    """Return the name of the axis, and the problem at every place on it, under the prior."""
+    """Return the name of the axis, and the problem at every place on it; `about` are keywords of `problem_of`."""
     listed, many = _are_listed(workload), are_listed(epsilon)
     given: list[Any] = _several(workload, "workloads") if listed else [workload]
     for one in given:
@@ -55,7 +54,7 @@ def along(
             "them: give several of one and one of the other"
         )
     places = product(workloads, budgets)
-    return DOMAIN if listed else EPSILON, [problem_of(W, budget, objective, prior) for W, budget in places]
+    return DOMAIN if listed else EPSILON, [problem_of(W, budget, **about) for W, budget in places]
 
 
 def are_listed(epsilon: object) -> bool:
@@ -212,7 +211,7 @@ def bound_sweep(
         >>> [round(ratio, 2) for ratio in line.ratios()["svd"]]
         [0.09, 0.22, 0.25]
     """
-    axis, places = along(workload, epsilon, objective, prior, domain)
+    axis, places = along(workload, epsilon, domain, objective=objective, prior=prior)
     done, ended = list[BoundPoint](), False
     with within(granted(seconds)) as time, time.ended_by_hand():
         if solver is None:

@@ -15,7 +15,6 @@ from stratagem.math.number import above_minimum, ratio, users_text
 from stratagem.math.privacy import check
 from stratagem.solvers import Callback, Certified, Solver
 from stratagem.solvers.problem import Average, problem_of, relative_gap
-from stratagem.strategies import TwoLevelStrategy
 from stratagem.study.bound_table import along, are_listed, place
 from stratagem.study.comparison import NEEDED, OPTIMISED, PEOPLE, Comparison
 from stratagem.study.optimisation import ENDED_BY_HAND, solved
@@ -69,8 +68,8 @@ def path(
         rising = sorted(set(budgets))
         for place, epsilon in enumerate(rising):
             last = next(reversed(found.values()), None)
-            if last is not None and isinstance(last.strategy, TwoLevelStrategy):
-                solver = replace(solver, start=last.strategy)
+            if last is not None and last.strategy.two_level is not None:
+                solver = replace(solver, start=last.strategy.two_level)
             with within(time.left / (len(rising) - place)):
                 found[epsilon] = solved(problem_of(workload, epsilon), solver, on_step)
             if time.stopped:
@@ -286,7 +285,7 @@ def sweep(
         >>> line.axis, [round(users, -3) for users in line.users_needed()["lower bound"]]
         ('epsilon', [127000, 29000])
     """
-    axis, places = along(workload, epsilon, objective, None, domain)
+    axis, places = along(workload, epsilon, domain, objective=objective)
     done, ended = [], False
     with within(granted(seconds)) as time, time.ended_by_hand():
         chosen = limited(solver_of(solver), time.left / len(places))

@@ -36,10 +36,8 @@ from stratagem.solvers.certified.patterns import EXHAUSTIVE
 from stratagem.solvers.certified.saddle import Saddle, SaddleState
 from stratagem.solvers.problem import Average, Constraint, Minimax, WarmStart, problem_of, relative_gap
 from stratagem.strategies import (
-    SplitStrategy,
     Strategy,
     SurveyStrategy,
-    TableSampling,
     TranslationStrategy,
 )
 from stratagem.study.constrained import Solve, solve
@@ -164,23 +162,24 @@ def free_solution(problem: Problem, gap: float) -> Solution:
 
 def _unconstrained(asked: Problem, solver: Solver, on_step: Callback | None, time: Deadline) -> Solution:
     """Return the solution of a problem without a constraint, within the time."""
-    problem, auto = time.done(lambda: asked.levelled), solver if isinstance(solver, Auto) else None
+    problem = time.done(lambda: asked.levelled)
     chosen, reason = time.done(lambda: choose(solver, problem))
     baselines = time.done(lambda: _ranking(chosen)(problem))
     bounds = time.done(lambda: problem.bounds)
     fallback = _fitting(baselines, _most(solver))
     if time.stopped and fallback:
         found = Search(status=Status.INTERRUPTED)
-    elif auto and fallback and _settled(fallback, bounds, _most(solver)):
+    elif solver.chooses and fallback and _settled(fallback, bounds, _most(solver)):
         found = Search(status=Status.SETTLED)
-    elif fallback and isinstance(chosen, Certified | Saddle | SaddlePoint) and not _fits(problem):
+    elif fallback and chosen.costly and not _fits(problem):
         found = Search(status=Status.TIME_EXHAUSTED)
     else:
         found = _found(chosen, problem, on_step, time, needed=fallback is None)
     if time.stopped:
         found.status = Status.INTERRUPTED
     best = time.done(lambda: _best(problem, chosen, found, fallback))
-    again = auto.another(problem, chosen) if auto and _falls_short(problem, chosen, best) else None
+    short = solver.chooses and _falls_short(problem, chosen, best)
+    again = solver.another(problem, chosen) if short else None
     if again is not None and not (isinstance(chosen, Parts) and time.until(SEARCHED) <= 0):
         second = _found(again.solver, problem, on_step, time)
         other = _best(problem, again.solver, second, fallback)
@@ -220,9 +219,9 @@ def _tightened(
 
 def _listed(strategy: Strategy | TranslationStrategy | SurveyStrategy) -> Strategy | None:
     """Return the strategy by its rows, from whose patterns bounds are tightened; None where they are not listed."""
-    if isinstance(strategy, SurveyStrategy) and strategy.domain_size <= TIGHTENED:
+    if strategy.parted and strategy.domain_size <= TIGHTENED:
         return strategy.dense()
-    return strategy if isinstance(strategy, Strategy) else None
+    return strategy.enumerated
 
 
 def _of_queries(solution: Solution, asked: Problem) -> Solution:
@@ -295,7 +294,7 @@ def _fitting(baselines: Ranking, most: int | None) -> Contender | None:
     before a finite one.
     """
     finite = [one for one in baselines if one.strategy.runnable]
-    large = all(isinstance(one.strategy, TableSampling | SurveyStrategy | SplitStrategy) for one in baselines)
+    large = all(one.strategy.by_table for one in baselines)
     if not finite:
         if large or baselines.late:
             return None
@@ -342,7 +341,7 @@ def _falls_short(problem: Problem, solver: Solver, best: _Best) -> bool:
 
     Where all patterns can be listed that is judged by the variance, which at large epsilon is a small part of L.
     """
-    if not isinstance(solver, FewQueries | Parts) or best.status in FINAL:
+    if not solver.partial or best.status in FINAL:
         return False
     if problem.workload.domain_size <= EXHAUSTIVE:
         return relative_gap(problem.added(best.objective), problem.least(problem.bounds)) > SHORT

@@ -18,9 +18,8 @@ from stratagem.math.number import above_minimum
 from stratagem.mechanism.client import MOST_BITS
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.mechanism.memo import lower_level_of
-from stratagem.mechanism.parts_table import drawn_tables
 from stratagem.mechanism.rounding import rounded
-from stratagem.mechanism.table import Exact, Levels
+from stratagem.mechanism.table import Exact
 from stratagem.solvers.problem import Problem
 from stratagem.solvers.solver import Candidate
 from stratagem.strategies import MatrixStrategy, Strategy, SurveyStrategy, TranslationStrategy
@@ -104,14 +103,15 @@ def _candidates(problem: Problem, solve: Solve) -> Iterator[Candidate]:
 def _made(problem: Problem, budget: float, solve: Solve) -> Candidate:
     """Return the strategy for one report whose sets are best for a budget, with the objective of a mean."""
     strategy, permanent = solve(replace(problem, epsilon=budget), NEAR).strategy, problem.constraint
-    if isinstance(strategy, SurveyStrategy):
+    if strategy.parted:
+        survey = cast("SurveyStrategy", strategy)
         parts = (
             replace(one, strategy=_once(cast("Any", one.strategy), budget, problem.epsilon))
-            for one in strategy.parts
+            for one in survey.parts
         )
-        once: Exact = replace(strategy, parts=tuple(parts))
+        once: Exact = replace(survey, parts=tuple(parts))
     else:
-        once = _once(strategy, budget, problem.epsilon)
+        once = _once(cast("Any", strategy), budget, problem.epsilon)
     made = Mechanism.of(once, problem.workload, problem.epsilon).memoised(permanent.epsilon)
     return Candidate(once, _total(problem, variances_of_means(made, [permanent.reports])[0]), budget)
 
@@ -120,11 +120,11 @@ def _once(strategy: Strategy | TranslationStrategy, budget: float, epsilon: floa
     """Return the strategy for one report of this epsilon that has the sets and weights of one for a budget."""
     strategy = two_levels(strategy) if isinstance(strategy, MatrixStrategy) else strategy
     table = rounded(strategy, Fraction(budget * (1 + 1e-9)), MOST_BITS)
-    if not isinstance(table, Levels):
+    if not table.levelled:
         raise ValueError(
             "the best strategy has rows of more than two probabilities, but repeated reports need two"
         )
-    return replace(table, low=lower_level_of(epsilon)).strategy
+    return table.lowered(lower_level_of(epsilon)).strategy
 
 
 def _total(problem: Problem, variance: float) -> float:
@@ -172,9 +172,9 @@ def variances_of_means(mechanism: Mechanism, numbers: Sequence[int]) -> list[flo
 def _through(mechanism: Mechanism) -> list[tuple[Averaged, Workload]]:
     """Return the estimators of means of reports, of a survey one for each part, and the queries that each answers."""
     strategy, workload, memo = mechanism.strategy, mechanism.workload, mechanism.memo
-    repeats = memo.repeats if memo else [1.0] * len(drawn_tables(mechanism.table))
+    repeats = memo.repeats if memo else [1.0] * len(mechanism.table.drawn())
     rounds = tuple(Rounds(1, alpha, float(mechanism.epsilon)) for alpha in repeats)
-    if not isinstance(strategy, SurveyStrategy):
+    if not strategy.parted:
         return [(Averaged(BestLinear(strategy.listed(), mechanism.prior), *rounds), workload)]
-    survey = Surveyed(strategy, rounds)
+    survey = Surveyed(cast("SurveyStrategy", strategy), rounds)
     return [(cast("Averaged", survey.among_others(i)), queries) for i, queries, _ in survey.by_part(workload)]

@@ -17,7 +17,7 @@ from stratagem.math.number import array
 from stratagem.solvers import Certified, search
 from stratagem.solvers.problem import problem_of
 from stratagem.solvers.solver import check_limits
-from stratagem.strategies import Strategy, TwoLevelStrategy
+from stratagem.strategies import Strategy
 from stratagem.workloads import DomainLike
 from stratagem.workloads.given import WorkloadLike
 
@@ -93,8 +93,8 @@ def trade_off(
     wanted = _checked(outputs, n)
     check_limits(max_seconds)
     first = Certified(outputs=wanted[-1], polish=False, max_seconds=max_seconds / 2)
-    widest = first.finish(problem, search(first, problem).best)
-    assert isinstance(widest, TwoLevelStrategy), "without polishing rows have two levels"
+    widest = first.finish(problem, search(first, problem).best).two_level
+    assert widest is not None, "without polishing rows have two levels"
     F, share = problem.factor, max_seconds / 2 / len(wanted)
     points: list[TradePoint] = []
     for m in wanted:

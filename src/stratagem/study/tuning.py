@@ -14,7 +14,7 @@ from stratagem.math.number import count_text
 from stratagem.published import BASELINES
 from stratagem.solvers import Status
 from stratagem.solvers.problem import Average, Problem, problem_of
-from stratagem.strategies import Strategy, TableSampling
+from stratagem.strategies import Strategy
 from stratagem.study.ranking import Contender, Ranking, setting_of, tuned
 from stratagem.study.solution import Solution, certify
 from stratagem.workloads import DomainLike
@@ -100,9 +100,8 @@ def _tuned(problem: Problem, mechanism: str, time: Deadline) -> Solution:
 
 def _finite(contender: Contender, problem: Problem) -> tuple[Strategy, Contender]:
     """Return the contender as a strategy, written out if it is a protocol."""
-    if isinstance(contender.strategy, Strategy):
-        return contender.strategy, contender
-    assert not isinstance(contender.strategy, TableSampling), "baselines of a Gram matrix are randomisers"
+    if (dense := contender.strategy.enumerated) is not None:
+        return dense, contender
     matrix = contender.strategy.dense()
     value = problem.value(estimator(matrix, problem.prior))
     return matrix, replace(contender, strategy=matrix, objective=value)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import Any, cast, final
 
 import numpy as np
 
 from stratagem.domain.attribute import Attribute
 from stratagem.domain.bins import Bins
-from stratagem.domain.values import OTHER, Codes
+from stratagem.domain.values import OTHER
 from stratagem.estimation.estimate import Estimate
 from stratagem.estimation.estimation import answered
 from stratagem.estimators.best_linear import BestLinear
@@ -236,12 +236,11 @@ def _bins(first: Mechanism) -> Bins:
     """Return the bins of the first mechanism; a whole number is from itself to below the next."""
     attribute = first.attributes[0]
     _about(first.workload, attribute)
-    values = attribute.values
-    found = values
-    if isinstance(values, Codes):
-        rest = (OTHER,) if values.others else ()
+    values = found = cast("Any", attribute.values)
+    if values.numbers:
+        rest = () if values.other is None else (OTHER,)
         found = replace(Bins.of((*range(values.numbers + 1), *rest)), no_answer=values.no_answer)
-    if not isinstance(found, Bins) or found.bins < 3:
+    if found.bins < 3:
         raise ValueError(
             f"{attribute.name} has {attribute.size} {'labels' if values.texts else 'values'}, but two "
             "rounds merge neighbouring bins: give a first mechanism with at least three bins of numbers, dates or times"

@@ -83,10 +83,11 @@ def levelled(workload: Workload, prior: Array | None = None) -> Workload:
     """
 
     def centred(part: Workload) -> Workload:
-        if not isinstance(part, Explicit):
+        if part.given is None:
             return part
-        rows = centred_rows(part.rows, prior)
-        return replace(part, rows=rows) if SMALLEST <= np.abs(rows).max() <= LARGEST else part
+        rows = centred_rows(part.given, prior)
+        usable = SMALLEST <= np.abs(rows).max() <= LARGEST
+        return replace(cast("Explicit", part), rows=rows) if usable else part
 
     return _rebuilt(workload, centred) or workload
 
@@ -100,19 +101,6 @@ class Outweighed(NamedTuple):
     """What the means add to L(Q) of every strategy."""
     far: bool
     """Whether that is so much that L(Q) and its bounds hold few digits of the rest, so that they are stated apart."""
-
-
-def outweighed(workload: Workload, prior: Array | None = None) -> Outweighed | None:
-    """Return queries of which the total is most, as of years or of dates in seconds, taken apart; None for others."""
-    rest = levelled(workload, prior)
-    if rest is workload:
-        return None
-    n, total = workload.domain_size, total_term(workload, prior)
-    own = np.square(root(workload, prior)).sum(axis=1)
-    seen = float(own.sum()) if prior is None else max(n * float(prior @ own), float(own.sum()))
-    if not own.any() or total <= OUTWEIGHS * seen:
-        return None
-    return Outweighed(rest, total - total_term(rest, prior), total > FAR * seen)
 
 
 def centred(workload: Workload, prior: Array | None = None) -> Centred:
@@ -191,8 +179,8 @@ def _magnitude(size: Any) -> Any:
 
 def _rows(part: Workload) -> Array:
     """Return the queries of a part (p x n), or as many of the same V."""
-    if isinstance(part, Explicit):
-        return part.rows
+    if part.given is not None:
+        return part.given
     assert isinstance(part, Product)
     return np.asarray(reduce(np.kron, [_fewer(_columns(one)) for one in part.factors]).T, dtype=float)
 
@@ -259,18 +247,18 @@ A query is off by t ||z||, z normal with PROBES entries, where it is off by t: l
 """
 
 
-def first_dependent(workload: Workload, null: Array, prior: Array | None = None) -> int | None:
+def first_dependent(workload: Workload, null: Array, shares: Array) -> int | None:
     """Return the first query w that depends on directions, by more than 1e-9 of its own length; None without one.
 
-    `null` (n x k) is an orthonormal basis of the directions, in which p, a prior (n,) or 1/n, may be too: w counts
+    `null` (n x k) is an orthonormal basis of the directions, in which the shares p (n,) may be too: w counts
     less its mean, w - 1 p^T w, as the number of users is known. No query depends on them if
     ||null^T (w - 1 p^T w)|| <= 1e-9 ||w - 1 p^T w|| for each, whatever its weight beside others.
     """
-    shares, first = uniform(workload.domain_size) if prior is None else prior, 0
-    for _, part in parts(levelled(workload.unmerged, prior)) if null.shape[1] else ():
+    first = 0
+    for _, part in parts(levelled(workload.unmerged, shares)) if null.shape[1] else ():
         few, probes = part.queries * part.domain_size <= LISTED, _probes(null, part.queries)
         if few and part.by_rows:
-            rows = centred_rows(part.matrix(), prior)
+            rows = centred_rows(part.matrix(), shares)
             lost, own = np.linalg.norm(rows @ probes, axis=1), np.linalg.norm(rows, axis=1)
         else:
             own = _lengths(part, None, shares) if few else SHORTEST
@@ -290,7 +278,7 @@ def unseen(workload: Workload, seen: np.ndarray) -> Array | None:
     if seen.all():
         return None
     for _, part in parts(levelled(workload)):
-        rows = part.rows if isinstance(part, Explicit) else ()
+        rows = () if part.given is None else part.given
         for one in [Explicit(row[None], part.domain) for row in rows if row.any()] or [part]:
             v = one.structure.translation_spectrum()[..., : seen.shape[-1]]
             if v[~seen].sum() > UNSEEN_ENERGY * v.sum():

@@ -88,6 +88,11 @@ class Explicit(Workload):
         return True
 
     @property
+    def given(self) -> Array:
+        """The rows (p, n)."""
+        return self.rows
+
+    @property
     def queries(self) -> int:
         return len(self.rows)
 

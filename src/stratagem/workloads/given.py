@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stratagem.domain.attribute import Attribute
-from stratagem.domain.values import Labels
 from stratagem.io.literal import EndlessFileError, open_regular
 from stratagem.io.npz import UNREADABLE, check_header
 from stratagem.io.toml import build, naming, nearest, read_table
@@ -259,7 +258,7 @@ def check_order(name: str | Path, found: Iterable[Attribute]) -> None:
     if entry is None or entry.settings.get("family") not in ORDERED:
         return
     for one in found:
-        if isinstance(one.values, Labels) and not one.values.ordered and one.size > 1:
+        if not one.values.ordered and one.size > 1:
             shown = ", ".join(map(repr, one.values.texts[:4])) + ", ..." * (one.size > 4)
             raise ValueError(
                 f"{name} asks about values in their order, but none is known for the labels of {one.name} ({shown}): "

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
@@ -69,6 +69,7 @@ class Total(Workload):
 
     __repr__ = brief
 
+    of_all: ClassVar = True
     domain: Domain
 
     @property

@@ -137,9 +137,7 @@ class Product(Workload):
     def _joined(self, chosen: Sequence[tuple[tuple[int, ...], Workload]]) -> tuple[tuple[int, ...], Workload]:
         """Return the attributes and the queries of a combination of margins, one from each factor."""
         first = itertools.accumulate((len(factor.domain.sizes) for factor in self.factors), initial=0)
-        touching = [
-            (start, *one) for start, one in zip(first, chosen, strict=False) if not isinstance(one[1], Total)
-        ]
+        touching = [(start, *one) for start, one in zip(first, chosen, strict=False) if not one[1].of_all]
         attributes = tuple(start + i for start, own, _ in touching for i in own) or (0,)
         return attributes, _together(self.domain.part(attributes), [queries for *_, queries in touching])
 

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar, Self, final
+from typing import TYPE_CHECKING, Any, ClassVar, Self, final
 
 import numpy as np
 
@@ -23,6 +23,10 @@ class QueryPart(ABC):
 
     signed: ClassVar[bool] = False
     """Whether values count positive or negative."""
+    several: Any = False
+    """Whether it is a range of several values."""
+    numbered: Any = False
+    """Whether nothing but the number of the query names it."""
 
     @property
     @abstractmethod
@@ -68,6 +72,10 @@ class Span(_OfOne):
     """Lowest value; None if the query counts all values up to `high`."""
     high: int
 
+    @property
+    def several(self) -> bool:
+        return self.low != self.high
+
     def column(self, size: int) -> np.ndarray:
         place = np.arange(size)
         return ((place >= (self.low or 0)) & (place <= self.high)).astype(float)
@@ -103,6 +111,10 @@ class MatrixRow(QueryPart):
     name: str | None = None
     entries: np.ndarray | None = field(default=None, compare=False, repr=False)
     """The row over the cells of the attributes (n,), where it is written out."""
+
+    @property
+    def numbered(self) -> bool:
+        return not self.name
 
     @property
     def touched(self) -> tuple[int, ...]:

@@ -36,7 +36,7 @@ def _numbers(domain: Domain, numbers: Sequence[float] | None) -> Sequence[float]
             f"the domain {domain} has {len(domain.sizes)} attributes: name the one that is a number"
         )
     values = domain.attributes[0].values
-    rest = len(values.outside) if isinstance(values, Codes) else int(values.no_answer)
+    rest = len(values.outside) if values.numbers else int(values.no_answer)
     return [*range(domain.size - rest), *[0] * rest] if numbers is None else numbers
 
 
@@ -59,7 +59,7 @@ def _values(domain: Domain) -> list[float] | None:
     """Return what the values of an attribute stand for in a sum: the middles of bins, 0 for other and no answer."""
     (attribute,) = domain.attributes
     values = attribute.values
-    if isinstance(values, Codes):
+    if values.numbers:
         return None
     numbers = [0.0 if k in values.outside else values.middle(k) for k in range(values.size)]
     known = [one for one in numbers if one is not None]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, final
 
-from stratagem.domain import Attribute, Bins, Labels
+from stratagem.domain import Attribute
 from stratagem.io.screen import brief
 from stratagem.workloads import (
     Domain,
@@ -138,15 +138,15 @@ def _attribute_lines(attribute: Attribute) -> Iterator[str]:
     """Yield the lines of `[attributes.NAME]`, as `recipe` reads them."""
     values = attribute.values
     yield f"[attributes.{_key(attribute.name)}]"
-    if isinstance(values, Bins):
+    if values.bins:
         edges = str(values).removesuffix(",no answer").removesuffix(",other")
         yield f"bins = {_quoted(edges)}"
         if values.zone:
             yield f"zone = {_quoted(values.zone)}"
     else:
-        texts = [values.value(k) for k in range(values.size) if k not in values.outside]
+        texts = [values.member(k) for k in range(values.size) if k not in values.outside]
         yield f"labels = {_quoted(texts)}"
-        if isinstance(values, Labels) and values.ordered:
+        if values.texts and values.ordered:
             yield "ordered = true"
     for key, known in (("other", values.other is not None), ("no_answer", values.no_answer)):
         if known:

@@ -36,7 +36,7 @@ def _together(margins: Sequence[Margin], queries: int) -> Margin:
 
 def asks(workload: Workload) -> bool:
     """Return whether queries are about some attribute, and not about everybody."""
-    return not isinstance(workload.unweighted[1], Total)
+    return not workload.unweighted[1].of_all
 
 
 def attributes_asked(margin: Margin) -> tuple[int, ...]:
@@ -96,6 +96,6 @@ def _pieces(places: tuple[int, ...], factor: Workload) -> list[tuple[tuple[int, 
     """Return a factor, cells of several attributes one by one; the total is left out, as that of others is."""
     if not asks(factor):
         return []
-    if isinstance(factor, Identity) and len(places) > 1:
+    if factor.by_cell and len(places) > 1:
         return [((i,), Identity(factor.domain.part((k,)))) for k, i in enumerate(places)]
     return [(places, factor)]

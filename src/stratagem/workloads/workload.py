@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -37,6 +37,10 @@ class Workload(ABC):
     """
 
     domain: Domain
+    of_all: Any = False
+    """Whether the one query is the total, which counts everybody."""
+    given: Any = None
+    """The queries (p, n) where they were given as rows of a matrix; None for others."""
     __array_ufunc__ = None  # NumPy's numbers and arrays leave + and * to the workload
 
     @property

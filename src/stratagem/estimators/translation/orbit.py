@@ -57,7 +57,7 @@ class ShortWindow(LeastVariance):
         if workload.domain.sizes != self.strategy.sizes:
             check_sizes(workload, self.sizes)
         if self.inverse.null.shape[1] > 1:  # the prior alone is in it where all is answered
-            check_support(workload, self.inverse.null)
+            check_support(workload, self.inverse.null, self.shares)
 
     def accuracy(self, workload: Workload) -> Accuracy:
         """Return the exact accuracy, summed pattern by pattern.

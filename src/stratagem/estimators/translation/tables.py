@@ -25,6 +25,7 @@ from stratagem.estimators.translation.score import (
     refuse,
 )
 from stratagem.math.number import count_text
+from stratagem.math.privacy import uniform
 from stratagem.strategies import TranslationStrategy
 from stratagem.workloads import Workload
 from stratagem.workloads.centring import unseen
@@ -88,7 +89,7 @@ class TableScores(Dense):
         return (total.reshape(cells, cells) / cells**2)[np.ix_(inside, inside)]
 
     def check(self, workload: Workload) -> None:
-        check_support(workload, self.null)
+        check_support(workload, self.null, uniform(workload.domain_size))
 
     @property
     def null(self) -> np.ndarray:

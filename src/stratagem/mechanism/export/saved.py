@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, ClassVar, cast
 
 import numpy as np
 
@@ -47,6 +47,8 @@ class StoredStrategy:
     """The prior (n,) whose reconstruction belongs to the strategy; None for 1/n."""
     interrupted: bool = False
     """Whether Ctrl-C ended the search that found it."""
+    bundled: ClassVar[None] = None
+    """The mechanism where it is in whole numbers: none, as these are doubles."""
 
     def __post_init__(self) -> None:
         check(self.epsilon)
@@ -243,26 +245,31 @@ def write_checked(path: Path, saved: Mechanism | StoredStrategy) -> Path:
         check_prior_kept(path)
     with written_atomically(path) as file:
         if bundled:
-            file.write((saved if isinstance(saved, Mechanism) else to_mechanism(saved)).text)
+            file.write(to_mechanism(saved).text)
         else:
-            WRITERS[path.suffix.lower()](file, to_stored(saved) if isinstance(saved, Mechanism) else saved)
+            WRITERS[path.suffix.lower()](file, to_stored(saved))
     return path
 
 
-def to_stored(mechanism: Mechanism) -> StoredStrategy:
-    """Return the strategy of a mechanism in double precision, as a matrix.
+def to_stored(saved: Mechanism | StoredStrategy) -> StoredStrategy:
+    """Return a stored strategy, or that of a mechanism in double precision, as a matrix.
 
     Its epsilon is the stated one, or the epsilon measured from the doubles where rounding makes that larger.
 
     Raises:
         ValueError: if the matrix is too large to be written out.
     """
+    if (mechanism := saved.bundled) is None:
+        return cast("StoredStrategy", saved)
     matrix = mechanism.strategy.dense()
     about = mechanism.workload, mechanism.name, mechanism.prior, mechanism.interrupted
     return StoredStrategy(matrix, max(float(mechanism.epsilon), matrix.epsilon), *about)
 
 
-def to_mechanism(stored: StoredStrategy) -> Mechanism:
-    """Return the mechanism of a stored strategy, its patterns found again where every row has two levels."""
+def to_mechanism(saved: Mechanism | StoredStrategy) -> Mechanism:
+    """Return a mechanism, or that of a stored strategy, its patterns found again where every row has two levels."""
+    if saved.bundled is not None:
+        return saved.bundled
+    stored = cast("StoredStrategy", saved)
     options = {"name": stored.name, "prior": stored.prior, "interrupted": stored.interrupted}
     return Mechanism.of(two_levels(stored.strategy), stored.workload, stored.epsilon, **options)

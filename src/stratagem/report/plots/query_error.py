@@ -10,19 +10,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
-from stratagem.estimators import UnsupportedWorkloadError, estimator, evaluate
+from stratagem.estimators import Estimator, UnsupportedWorkloadError
 from stratagem.math.number import spread
 from stratagem.math.vector import WHOLE
 from stratagem.report.plots.figure import GREY, VERMILION
-from stratagem.workloads import Bin
-from stratagem.workloads.identity import Total
-from stratagem.workloads.query import MatrixRow, Query, Span
+from stratagem.workloads.query import Query, Span
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import FigureBase
 
-    from stratagem.strategies import Runnable
     from stratagem.workloads import Attribute, Workload
     from stratagem.workloads.naming import Naming
 
@@ -55,7 +52,7 @@ class QueryAxis:
         spans = _spans(found) if len(naming.attributes) == 1 else []
         if not spans:
             first = [one.parts[0] if len(one.parts) == 1 else None for one in found]
-            if all(isinstance(part, MatrixRow) and not part.name for part in first):
+            if all(part is not None and part.numbered for part in first):
                 return QueryAxis(places, (), "query")
             return QueryAxis(places, [naming.label(int(query)) for query in queries], "")
         attribute = naming.attributes[0]
@@ -102,8 +99,9 @@ def shortened(name: str, letters: int) -> str:
 
 def _spans(found: Sequence[Query]) -> list[Span]:
     """Return the single span of values of every query, if all are single unweighted spans; otherwise nothing."""
-    spans = [part for one in found for part in one.parts if isinstance(part, Span) and one.weight == 1]
-    return spans if len(spans) == len(found) else []
+    spans = [one.spans for one in found if one.weight == 1]
+    alone = [some[0] for some in spans if some is not None and len(some) == 1]
+    return alone if len(alone) == len(found) else []
 
 
 def _numbers(attribute: Attribute, spans: Sequence[Span]) -> np.ndarray | None:
@@ -114,8 +112,8 @@ def _numbers(attribute: Attribute, spans: Sequence[Span]) -> np.ndarray | None:
     middles = [attribute.values.middle(k) for k in range(attribute.size)]
     if None in middles:
         return None  # labels, dates, times and the value other are named
-    last = [value.stop if isinstance(value := attribute.value(one.high), Bin) else value for one in spans]
-    return np.array(last if prefixes else [middles[one.high] for one in spans], dtype=float)
+    number = attribute.values.end if prefixes else attribute.values.middle
+    return np.array([number(one.high) for one in spans], dtype=float)
 
 
 ORDERED = 256
@@ -136,8 +134,7 @@ RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 def draw_errors(
     figure: FigureBase,
     naming: Naming,
-    strategy: Runnable,
-    prior: np.ndarray | None,
+    through: Estimator,
     bound: float | None,
     *,
     scale: float = 1.0,
@@ -155,14 +152,14 @@ def draw_errors(
     """
     axes, workload, left_out = figure.subplots(), naming.workload, False
     try:
-        variances = estimator(strategy, prior).variances(workload)
+        variances = through.variances(workload)
         if len(variances) > WHOLE:
             variances = variances[spread(len(variances), DRAWN)]
         errors = scale * np.sqrt(np.where(exact(variances), 0.0, variances))
     except UnsupportedWorkloadError:
         raise
     except ValueError:  # too many numbers
-        errors = _draw_types(axes, workload, strategy, prior, scale)
+        errors = _draw_types(axes, workload, through, scale)
     else:
         kinds = _kinds(workload)
         if kinds is None:
@@ -213,7 +210,7 @@ def _kinds(workload: Workload) -> dict[str, np.ndarray] | None:
         return None
     every, kinds = np.arange(workload.queries), dict[tuple[int, ...], list[np.ndarray]]()
     for margin in workload.margins():
-        sizes = () if isinstance(margin.workload, Total) else tuple(sorted(margin.workload.domain.sizes))
+        sizes = () if margin.workload.of_all else tuple(sorted(margin.workload.domain.sizes))
         kinds.setdefault(sizes, []).append(every[margin.places])
     if not 1 < len(kinds) <= KINDS:
         return None
@@ -240,11 +237,9 @@ def _draw_kinds(axes: Axes, errors: np.ndarray, kinds: dict[str, np.ndarray]) ->
     axes.set_title("error of every query, by table" + "\n(bars: least to largest)" * apart)
 
 
-def _draw_types(
-    axes: Axes, workload: Workload, strategy: Runnable, prior: np.ndarray | None, scale: float
-) -> np.ndarray:
+def _draw_types(axes: Axes, workload: Workload, through: Estimator, scale: float) -> np.ndarray:
     """Draw and return the root mean square over queries for users of each type."""
-    errors = scale * np.sqrt(evaluate(workload, strategy, prior).per_type / workload.queries)
+    errors = scale * np.sqrt(through.accuracy(workload).per_type / workload.queries)
     if len(errors) > 1:
         axes.plot(errors, color=VERMILION)
     else:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
+from stratagem.estimators import estimator
 from stratagem.io.screen import presents
 from stratagem.math.number import count, real, spread
 from stratagem.report.plots.figure import page, ratio_text
@@ -262,7 +263,7 @@ def plot_strategy(
         rows, columns = (1, 2) if beside else (2, 1)
         left, right = np.ravel(figure.subfigures(rows, columns))  # type: ignore[arg-type]
         draw_strategy(left, strategy, naming.attributes)
-        draw_errors(right, naming, strategy, prior, bound)
+        draw_errors(right, naming, estimator(strategy, prior), bound)
     return figure
 
 

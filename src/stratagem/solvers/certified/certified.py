@@ -195,6 +195,7 @@ class Certified(Algorithm):
 
     reference: ClassVar[str] = "@stratagem, A-optimal design over two-level rows, with column generation"
     general: ClassVar[bool] = True
+    costly: ClassVar[bool] = True
 
     outputs: int | None = None
     """Largest number m of rows, at least n; default 1024 sqrt(n), at least 20 n from n = 2622 on.

@@ -89,6 +89,7 @@ class SaddlePoint(Algorithm):
 
     reference: ClassVar[str] = "@stratagem, saddle point of weights and mixture by interior points"
     general: ClassVar[bool] = True
+    costly: ClassVar[bool] = True
 
     minimax: Minimax
     inner: Certified

@@ -49,6 +49,7 @@ class Saddle(Algorithm):
 
     reference: ClassVar[str] = "@stratagem, saddle point by multiplicative weights over certified designs"
     general: ClassVar[bool] = True
+    costly: ClassVar[bool] = True
 
     minimax: Minimax
     inner: Certified = field(default_factory=Certified)

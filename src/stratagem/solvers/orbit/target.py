@@ -12,7 +12,6 @@ from stratagem.estimators.translation.line import Window
 from stratagem.math.deadline import deadline
 from stratagem.math.transform import fast_length, irfftn, multiplicities, rfftn
 from stratagem.workloads import Workload, prefix
-from stratagem.workloads.ranges import Prefix
 
 ROUNDS = 10
 """Transforms to the spectrum and back for one pattern."""
@@ -115,7 +114,7 @@ def best_size(cells: int, ratio: float) -> int:
 
 def is_prefix(workload: Workload) -> bool:
     """Return whether queries are all prefixes, weighted or not."""
-    return isinstance(workload.unweighted[1], Prefix)
+    return workload.unweighted[1].cumulative
 
 
 STRETCH, SLOPE = 0.28, 0.54

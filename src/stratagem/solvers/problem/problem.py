@@ -16,7 +16,7 @@ from stratagem.estimators import Accuracy, Estimator
 from stratagem.math.privacy import uniform
 from stratagem.solvers.problem.constraint import Constraint
 from stratagem.workloads import Workload
-from stratagem.workloads.centring import Outweighed, outweighed, root
+from stratagem.workloads.centring import Outweighed, root
 
 AVERAGE = "average"
 """Name of the average objective; the other objectives are solved through averages of this kind."""
@@ -101,7 +101,7 @@ class Problem(ABC):
     @cached_property
     def apart(self) -> Outweighed | None:
         """The queries without their means where these outweigh all else in an average, else None."""
-        return outweighed(self.workload, self.prior) if self.kind == AVERAGE else None
+        return Case(self.workload, self.epsilon, self.prior).apart if self.kind == AVERAGE else None
 
     @final
     @cached_property
