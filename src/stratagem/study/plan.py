@@ -225,7 +225,7 @@ class Plan(PlannedMechanism):
         known, cut = one.baselines, bool(one.baselines.late_sentence)
         said = summary(one.problem, one.bounds, one, known.named, users=self.users, cut=cut)
         if self.proposal.values.no_answer and self.x[-1]:
-            said.append("Shares are of all people; those of people who answered are usually less exact.")
+            said.append("Shares are those of all people; shares of those who answered are less exact.")
         useless = [] if self.usability.usable else [str(self.usability)]
         return [*useless, "\n".join(self.first()), *said]
 
