@@ -159,6 +159,10 @@ SENTENCES = {
         ("bound", "prefix", "--domain=4", "--over=domain=4,5"),
         "needs a workload and --epsilon",
     ),
+    "a comparison without a budget": (
+        ("compare", "prefix", "--domain=4"),
+        "no budget was given: add --epsilon, or --over epsilon=0.5,1,2",
+    ),
     "a day that does not exist": (
         ("report", "m.ldp.json", "--date=2026-13-45"),
         "the date is 2026-13-45, which no calendar has: give one such as 2026-11-25",
@@ -221,6 +225,19 @@ def test_bounds_over_budgets_need_no_other_budget(capsys):
     """The one that --epsilon names would not be used."""
     arguments = ("bound", "prefix", "--domain=4", "--over=epsilon=1,2")
     assert run_json(capsys, *arguments) == run_json(capsys, *arguments, "--epsilon=3")
+
+
+@pytest.mark.parametrize(
+    ("over", "words"),
+    [
+        (["--domain=4", "--over=epsilon=0.5,1"], "over domain 4, several epsilon,"),
+        (["--epsilon=2", "--over=domain=4,5"], "over several domains, epsilon 2,"),
+        (["--domain=4", "--epsilon=2"], "over domain 4, epsilon 2,"),
+    ],
+)
+def test_a_comparison_says_along_what_it_went(over, words, capsys):
+    status, out, _ = run(capsys, "compare", "prefix", *over, "--solver=quick")
+    assert (status, words in plain(out)) == (0, True)
 
 
 def test_large_edges_have_bins_of_equal_width(capsys):

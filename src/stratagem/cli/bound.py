@@ -25,7 +25,7 @@ from stratagem.cli.option import (
     check_plot,
 )
 from stratagem.cli.output import write, write_files, write_json, write_result
-from stratagem.cli.request import OVER, read_budgets, read_over
+from stratagem.cli.request import OVER, first_budget, read_over
 from stratagem.math.deadline import deadline
 
 if TYPE_CHECKING:
@@ -135,8 +135,7 @@ def bound(
             raise ValueError("--check reads workload and epsilon from the certificate: leave out both")
         _check(proof.check_file, json=json)
         return
-    if epsilon is None and over is not None and over.startswith("epsilon="):
-        epsilon = read_budgets(over)[0]
+    epsilon = first_budget(epsilon, over)
     if workload is None or epsilon is None:
         raise ValueError("a bound needs a workload and --epsilon, or a certificate to --check: give them")
     certificate = proof.certificate

@@ -12,9 +12,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Option
 
 from stratagem.cli.interruption import keeping, note_incomplete, progress
-from stratagem.cli.option import ALL, DETAILS, EPSILON, FORCE, JSON, PLOT, WORKLOAD, check_free, check_plot
+from stratagem.cli.option import ALL, DETAILS, FORCE, JSON, PLOT, WORKLOAD, check_free, check_plot
 from stratagem.cli.output import apart, write_files, write_result
-from stratagem.cli.request import OVER, AskedOptions, Request, SampleOptions, read_over, requested
+from stratagem.cli.request import (
+    OVER,
+    AskedOptions,
+    Request,
+    SampleOptions,
+    first_budget,
+    read_over,
+    requested,
+)
 
 if TYPE_CHECKING:
     from stratagem.io.table import Table
@@ -29,7 +37,7 @@ SHOWN = 5
 def compare(
     *,
     workload: WORKLOAD,
-    epsilon: EPSILON,
+    epsilon: Annotated[float | None, Option(help="Privacy budget of one user, in nats.")] = None,
     asked: AskedOptions,
     sample: SampleOptions,
     over: OVER = None,
@@ -51,6 +59,9 @@ def compare(
     from stratagem.io.table import SUFFIXES
     from stratagem.workloads.given import leaves_domain
 
+    epsilon = first_budget(epsilon, over)
+    if epsilon is None:
+        raise ValueError("no budget was given: add --epsilon, or --over epsilon=0.5,1,2")
     if over is not None and over.startswith("domain=") and asked.domain is None:
         asked = replace(asked, domain=over.removeprefix("domain=").split(",")[0])  # any: each takes its place
     with requested(workload, epsilon, asked, sample) as request:
@@ -107,9 +118,12 @@ class Compared:
         request, line, first = self.request, self.line, self.line.comparisons[0]
         shown = {"show_all": self.show_all, "details": self.details}
         yield from comparison_lines(first, SHOWN, **shown) if self.single else self._along()
-        alike = self.single or line.axis == "epsilon"
-        where = f"epsilon {request.epsilon:g}" if alike else "several epsilon"
-        domain = f"domain {request.workload.domain}" if alike else "several domains"
+        budgets, domains = (
+            {one.epsilon for one in line.comparisons},
+            {one.workload.domain for one in line.comparisons},
+        )
+        where = f"epsilon {request.epsilon:g}" if len(budgets) == 1 else "several epsilon"
+        domain = f"domain {request.workload.domain}" if len(domains) == 1 else "several domains"
         yield from (
             "",
             f"asked: {request.name} over {domain}, {where}, objective {request.goal['objective']}",

@@ -340,6 +340,12 @@ def read_budgets(over: str) -> list[float]:
     return [_number(text) for text in places.split(",")]
 
 
+def first_budget(epsilon: float | None, over: str | None) -> float | None:
+    """Return the budget that was given, or the first of those that --over names."""
+    along = epsilon is None and over is not None and over.startswith("epsilon=")
+    return read_budgets(over)[0] if along and over is not None else epsilon
+
+
 def _number(text: str) -> float:
     try:
         return parse_number(text)
