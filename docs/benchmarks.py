@@ -55,7 +55,7 @@ def machine() -> str:
 
 
 def over(objective: float, bound: float) -> str:
-    """Return by how many per cent an objective is above the bound."""
+    """Return by how many per cent an objective is above the proven minimum."""
     return f"+{100 * max(objective / bound - 1, 0):.1f} %"
 
 

@@ -23,7 +23,7 @@ COLOURS = ("#0072b2", "#009e73", "#cc79a7")
 
 
 def above(workload: st.Workload) -> tuple[list[float], list[float]]:
-    """Return by how many per cent ours and the best published total variance lie above the bound, at every epsilon.
+    """Return by how many per cent ours and the best published total variance lie above the proven minimum, at every epsilon.
 
     The variance that one user adds, in the mean over user types, above `Solution.least_variance`.
     """

@@ -144,7 +144,7 @@ def upper_percent(share: float) -> str:
 
 
 def above_minimum(gap: float) -> str:
-    """Say how far a variance is above its proven minimum at most, rounded up; the one wording of a gap.
+    """Say how far a variance is above the proven minimum at most, rounded up; the one wording of a gap.
 
     >>> above_minimum(0.00434), above_minimum(math.inf)
     ('at most 0.44 % above the proven minimum', 'above a proven minimum of zero')

@@ -31,7 +31,7 @@ class QueryStrategy:
 
     @property
     def gap(self) -> float:
-        """Share by which the objective may lie above its proven minimum."""
+        """Share by which the objective may lie above the proven minimum."""
         return self.objective / self.lower_bound - 1
 
     def __post_init__(self) -> None:

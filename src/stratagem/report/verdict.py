@@ -167,7 +167,7 @@ def gain_sentence(solution: Solution, users: int | None) -> str:
 
 
 def nearness(solution: Solution) -> str:
-    """Return how far the variance is above its proven minimum, as commands say it; nothing where that is zero."""
+    """Return how far the variance is above the proven minimum, as commands say it; nothing where that is zero."""
     return minimum_sentence(solution, solution.bounds) if math.isfinite(solution.variance_gap) else ""
 
 
