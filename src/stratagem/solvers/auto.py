@@ -49,6 +49,8 @@ LONGEST = 1800.0
 """Seconds that a search may take where none are given."""
 PRODUCT = 1e-10
 """Seconds that one weight update takes for each row and each entry of an n x n matrix, on two cores."""
+MIRRORED = 2
+"""Number of rows of prefixes whose weights are updated in the time of one, as their mirror images need no products."""
 FIRST = 0.5
 """Share of the time that the first rows and their weights may take; the rest is for new rows and checks."""
 FEWEST = 4
@@ -153,6 +155,7 @@ class Auto(Solver):
         if n <= EXHAUSTIVE:
             return Choice(certified, f"all {2**n - 2} two-level rows over {n} user types can be listed")
         usual, affordable = certified.rows(n), _affordable(certified, n, seconds)
+        affordable *= MIRRORED if translated else 1
         if affordable >= usual:
             known = "" if n < ALIKE else "; no symmetry that would do with less is used"
             return Choice(
@@ -168,7 +171,7 @@ class Auto(Solver):
         """
         certified = Certified()
         seconds = self.max_seconds or LONGEST
-        return n <= PREFIX and _affordable(certified, n, seconds) >= certified.rows(n)
+        return n <= PREFIX and MIRRORED * _affordable(certified, n, seconds) >= certified.rows(n)
 
     def _symmetric(self, problem: Problem) -> Choice | None:
         """Return the solver that uses the workload's symmetry; None if the certified solver fits better."""
