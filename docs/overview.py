@@ -23,7 +23,7 @@ COLOURS = ("#0072b2", "#009e73", "#cc79a7")
 
 
 def above(workload: st.Workload) -> tuple[list[float], list[float]]:
-    """Return by how many per cent ours and the best published total variance lie above the proven minimum, at every epsilon.
+    """Return by how many per cent our and the best published total variance is above the proven minimum, by epsilon.
 
     The variance that one user adds, in the mean over user types, above `Solution.least_variance`.
     """
