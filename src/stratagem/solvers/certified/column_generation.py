@@ -40,8 +40,8 @@ DOUBLE = 128
 SEED = 0.1
 """Total probability given to the patterns that a round adds."""
 SEARCHES = 1536, 32
-"""Local searches of a round beyond `PLAIN` user types, and moves of each. Prefixes of 1,024 values were 0.2 % nearer to
-the optimum after 50 s than with 2,048 searches of 8 moves, and further from it than with 2,048 of 48."""
+"""Local searches of a round beyond `PLAIN` user types, and moves of each. On prefixes of 1,024 values 2,048 searches of
+8 moves ended 0.2 % higher in the same time, 2,048 of 48 moves 0.5 % higher."""
 NEGLIGIBLE = 1e-6
 """Total probability of the rows that a round may drop."""
 
