@@ -12,7 +12,7 @@ from mechanisms import mechanism
 from report_files import IDENTIFIER, MECHANISM, OUTPUTS, collected, write_csv, write_jsonl
 from stratagem.collection.aggregator import Aggregator
 from stratagem.collection.collection import Collection
-from stratagem.collection.inbox import Left
+from stratagem.collection.report_file import Left
 
 BOM = b"\xef\xbb\xbf"
 

@@ -26,7 +26,7 @@ from stratagem.cli.option import (
     check_plot,
 )
 from stratagem.cli.output import write, write_files, write_json, write_result
-from stratagem.io.numeral import parse_number
+from stratagem.math.number import parse_number
 
 if TYPE_CHECKING:
     from stratagem.collection.tally import Tally
@@ -315,7 +315,7 @@ def read_counts(mechanism: Mechanism, counts: str) -> Tally:
 
     Those of another mechanism are refused.
     """
-    from stratagem.collection.inbox import SUFFIXES
+    from stratagem.collection.report_file import SUFFIXES
     from stratagem.collection.tally import parse_tally, read_tally
 
     if counts.lower().endswith(SUFFIXES):

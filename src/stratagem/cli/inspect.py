@@ -50,7 +50,7 @@ def inspect(
     """
     from stratagem.mechanism.export.saved import read_saved
     from stratagem.mechanism.mechanism import SUFFIX
-    from stratagem.report.revealed import Revealed
+    from stratagem.study.attacks import Revealed
 
     if out is not None and memo is None:
         raise ValueError("-o was given, but nothing is made: add --memo, or leave -o out")

@@ -29,14 +29,15 @@ def listing(
     """
     from stratagem.io.table import Table
     from stratagem.io.toml import nearest
-    from stratagem.study import contents
+    from stratagem.study.literature import bibtex as entries
+    from stratagem.study.literature import contents
 
     if bibtex and json:
         raise ValueError("--bibtex and --json were given, but each writes a format of its own: choose one")
     if bibtex:
-        put(contents.bibtex())
+        put(entries())
         return
-    tables = contents.contents()
+    tables = contents()
     if kind is not None and kind not in tables:
         raise ValueError(f"{kind!r} is no kind of name: {nearest(kind, tables)}")
     if json:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypedDict
 
 from stratagem.domain.values import ABSENT, OTHER, Values, is_missing
-from stratagem.io.numeral import GROUPED, grouped
+from stratagem.math.number import GROUPED, grouped
 
 FAIL, DROP = "fail", "drop"
 POLICIES = (FAIL, DROP, OTHER)

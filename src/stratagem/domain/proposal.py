@@ -19,7 +19,7 @@ from stratagem.domain.policy import DROP, STRICT, Policy, refuse_commas
 from stratagem.domain.rounding import finite_numbers, floor, grid, round_steps, roundest, spaced_text, whole
 from stratagem.domain.text import alike, labelled, respelt, spellings
 from stratagem.domain.values import ABSENT, OTHER, Labels, Values, is_missing
-from stratagem.io.numeral import decimal_text, parse_decimal
+from stratagem.math.number import decimal_text, parse_decimal
 
 T = TypeVar("T")
 STATED = "stated"

@@ -10,7 +10,7 @@ from pathlib import Path
 from unicodedata import normalize
 
 from stratagem.domain.values import OTHER, Labels, is_missing
-from stratagem.io.numeral import grouped
+from stratagem.math.number import grouped
 
 PAIRS = (("no", "yes"), ("n", "y"), ("false", "true"), ("f", "t"), ("0", "1"))
 """Spellings of no and yes that belong together."""

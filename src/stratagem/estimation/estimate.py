@@ -13,12 +13,14 @@ from numpy.typing import ArrayLike
 
 from stratagem.estimation.answer import (
     Answer,
+    Interval,
+    about_population,
+    around,
     check_arranged,
     save,
     standard_errors_each_side,
 )
 from stratagem.estimation.impossibility import Impossible, cells, extremes, impossible, limits
-from stratagem.estimation.interval import Interval, about_population, around
 from stratagem.estimation.postprocessing import METHODS, Method, answered_by
 from stratagem.estimation.quantile import Quantile, quantile
 from stratagem.estimation.question import QuestionAnswers, SurveyAnswers

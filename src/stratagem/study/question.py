@@ -18,9 +18,8 @@ from stratagem.domain.file import UnreadableError, column_names
 from stratagem.domain.policy import Reading
 from stratagem.domain.proposal import Proposal, cautions, placeholders, sentences
 from stratagem.domain.text import said
-from stratagem.io.numeral import parse_decimal
 from stratagem.io.toml import nearest
-from stratagem.math.number import number_text
+from stratagem.math.number import number_text, parse_decimal
 from stratagem.study.attacks import percent
 from stratagem.study.plan import column_counts, described, proposed
 from stratagem.workloads import Workload
