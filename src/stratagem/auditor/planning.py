@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stratagem.auditor import table_plan, translation_plan
+from stratagem.auditor import plan as table_plan
+from stratagem.auditor import translation_plan
 from stratagem.auditor.event import Favoured
 from stratagem.auditor.output_classes import OutputClasses
 from stratagem.auditor.plan import (

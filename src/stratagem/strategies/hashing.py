@@ -1,4 +1,4 @@
-"""Reports on hashes of the value: local hashing, which reports one, and noisy Bloom filters in cohorts."""
+"""Reports on hashes of the value: noisy Bloom filters in cohorts, and local hashing, which reports a single hash."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Sets of the orbit solver: flat ones for histograms of any size, and ones shaped to what a workload wants."""
+"""Sets of cells whose translates are an orbit strategy: shaped to a workload's target, or flat for histograms.
+
+The target of a workload are the cycles of the patterns and their wanted mean energies. Flat sets lie on one cycle, with
+multiples that equalise all energies, at any size.
+"""
 
 from __future__ import annotations
 
