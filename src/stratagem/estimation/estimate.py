@@ -194,9 +194,8 @@ class Estimate:
         each_side = standard_errors_each_side(self.confidence, uncertain)
         centre, variances = self.unbiased_answers, np.square(self.standard_errors)
         if self.about == "population":
-            rare = self.evidence.prior_variances(self.workload), cells(self.workload)
-            ends = extremes(self.workload)
-            found = about_population(centre, variances, *rare, ends, self.users, each_side)
+            rare = self.evidence.prior_variances(self.workload), cells(self.workload), extremes(self.workload)
+            found = about_population(centre, variances, *rare, self.users, each_side)
         else:
             least, most = limits(self.workload)
             found = around(centre, variances, each_side, steps=most - least)
