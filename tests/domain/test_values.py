@@ -22,7 +22,7 @@ from stratagem.domain.columns import read
 from stratagem.domain.moment import instant, shortest
 from stratagem.domain.policy import Policy
 from stratagem.domain.rounding import round_steps
-from stratagem.math.number import decimal_text, parse_decimal
+from stratagem.io.numeral import decimal_text, parse_decimal
 from stratagem.mechanism.client import reader
 from write_vectors import FOLDER
 

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from stratagem.auditor.event import EXCESS, TINY, Event, Favoured, best_event
-from stratagem.auditor.output_classes import OutputClasses
+from stratagem.auditor.event import EXCESS, TINY, Event, Favoured, OutputClasses, best_event
 from stratagem.strategies import Strategy
 
 BINS = 4096

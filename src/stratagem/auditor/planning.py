@@ -15,8 +15,7 @@ import numpy as np
 
 from stratagem.auditor import plan as table_plan
 from stratagem.auditor import translation_plan
-from stratagem.auditor.event import Favoured
-from stratagem.auditor.output_classes import OutputClasses
+from stratagem.auditor.event import Favoured, OutputClasses
 from stratagem.auditor.plan import (
     AuditPlan,
     Chosen,

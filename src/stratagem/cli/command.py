@@ -11,8 +11,8 @@ from typing import Any, TypeVar, dataclass_transform, get_type_hints
 
 import typer.core
 
+from stratagem.io.numeral import parse_number
 from stratagem.math.deadline import granted, within
-from stratagem.math.number import parse_number
 
 LONGEST = 60.0
 """Seconds that a command which searches may take where none are given."""

@@ -26,7 +26,7 @@ from stratagem.cli.option import (
     check_plot,
 )
 from stratagem.cli.output import write, write_files, write_json, write_result
-from stratagem.math.number import parse_number
+from stratagem.io.numeral import parse_number
 
 if TYPE_CHECKING:
     from stratagem.collection.tally import Tally

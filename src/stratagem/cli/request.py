@@ -22,7 +22,7 @@ from stratagem.cli.option import (
     ValueOptions,
 )
 from stratagem.io.literal import refuse_bare
-from stratagem.math.number import parse_number
+from stratagem.io.numeral import parse_number
 
 if TYPE_CHECKING:
     from stratagem.domain.columns import Data

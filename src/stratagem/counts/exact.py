@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stratagem.counts.criteria import Inequalities, least_majorant
-from stratagem.math.number import integer, plain_digits
+from stratagem.io.numeral import plain_digits
+from stratagem.math.number import integer
 from stratagem.math.privacy import check
 from stratagem.mechanism.client import SCALE, exp_below
 

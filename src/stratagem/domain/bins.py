@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from stratagem.domain.moment import instant, rule, shortest, spaced_moments, steps_text
 from stratagem.domain.rounding import spaced_text
 from stratagem.domain.values import ABSENT, NO_ANSWER, OTHER, Bin, Place, Values, is_missing, silence
-from stratagem.math.number import EXACT, decimal_text, parse_decimal, parse_number
+from stratagem.io.numeral import EXACT, decimal_text, parse_decimal, parse_number
 
 MAX_BINS = 1 << 20
 LARGEST = 400

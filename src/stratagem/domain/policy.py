@@ -12,7 +12,7 @@ from typing import Any, TypedDict
 from unicodedata import normalize
 
 from stratagem.domain.values import ABSENT, OTHER, Labels, Values, is_missing
-from stratagem.math.number import GROUPED, grouped
+from stratagem.io.numeral import GROUPED, grouped
 
 PAIRS = (("no", "yes"), ("n", "y"), ("false", "true"), ("f", "t"), ("0", "1"))
 """Spellings of no and yes that belong together."""

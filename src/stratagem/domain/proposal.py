@@ -18,7 +18,7 @@ from stratagem.domain.moment import instant, zones_said
 from stratagem.domain.policy import DROP, STRICT, Policy, alike, labelled, refuse_commas, respelt, spellings
 from stratagem.domain.rounding import finite_numbers, floor, grid, round_steps, roundest, spaced_text, whole
 from stratagem.domain.values import ABSENT, OTHER, Labels, Values, is_missing
-from stratagem.math.number import decimal_text, parse_decimal
+from stratagem.io.numeral import decimal_text, parse_decimal
 
 T = TypeVar("T")
 STATED = "stated"

@@ -7,7 +7,7 @@ from decimal import Decimal
 from itertools import count, pairwise
 
 from stratagem.domain.values import is_missing
-from stratagem.math.number import EXACT, decimal_text, parse_decimal
+from stratagem.io.numeral import EXACT, decimal_text, parse_decimal
 
 HUGE = Decimal("1e300")
 """Largest number that round steps can cover; what is larger stands for no value in all data that were seen."""

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from stratagem.math.number import parse_decimal
+from stratagem.io.numeral import parse_decimal
 
 OTHER = "other"
 """What the value is called that stands for an answer in none of the others."""

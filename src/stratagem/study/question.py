@@ -17,8 +17,9 @@ from stratagem.domain.domain import Domain
 from stratagem.domain.file import UnreadableError, column_names
 from stratagem.domain.policy import Reading, said
 from stratagem.domain.proposal import Proposal, cautions, placeholders, sentences
+from stratagem.io.numeral import parse_decimal
 from stratagem.io.toml import nearest
-from stratagem.math.number import number_text, parse_decimal
+from stratagem.math.number import number_text
 from stratagem.study.attacks import percent
 from stratagem.study.plan import column_counts, described, proposed
 from stratagem.workloads import Workload
