@@ -9,7 +9,7 @@ import pytest
 import stratagem as st
 from audits import any_order, audit, batch_of, client_of, failed, seeded
 from mechanisms import SURVEYS, mechanism
-from stratagem.auditor import survey_plan
+from stratagem.auditor import planning
 from stratagem.auditor.plan import coordinates_of
 from stratagem.auditor.runner import Reports, web_client, web_processes
 from stratagem.strategies import SurveyStrategy
@@ -19,9 +19,9 @@ from stratagem.strategies import SurveyStrategy
 def test_events_and_classes_have_the_probabilities_of_the_table(case):
     found = mechanism(case)
     Q, every = found.strategy.dense().matrix, np.arange(found.outputs)
-    chosen = survey_plan.choose(found.strategy, 12, 10_000, 1e-6, np.random.default_rng(0))
+    chosen = planning.choose(found.strategy, 12, 10_000, 1e-6, np.random.default_rng(0))
     assert len(set(chosen.user_types)) == len(chosen.user_types) == 12
-    plan = survey_plan.plan(found.strategy, chosen.user_types, 10_000, 1e-6)
+    plan = planning.plan(found.strategy, chosen.user_types, 10_000, 1e-6)
     for place, u in enumerate(chosen.user_types):
         for _, one in plan.partitions[place]:
             sums = np.bincount(one.classes(every), Q[:, u], len(one.probabilities))
@@ -40,7 +40,7 @@ def test_events_and_classes_have_the_probabilities_of_the_table(case):
 @pytest.mark.parametrize("case", [SURVEYS[0], SURVEYS[2]])
 def test_two_user_types_of_every_part_differ_in_its_attributes_alone(case):
     found = mechanism(case)
-    chosen = survey_plan.choose(found.strategy, 40, 1000, 1e-6, np.random.default_rng(0)).user_types
+    chosen = planning.choose(found.strategy, 40, 1000, 1e-6, np.random.default_rng(0)).user_types
     pairs = iter([coordinates_of(u, found.domain.sizes) for u in chosen])
     for one in sorted(found.strategy.parts, key=lambda part: -part.share):
         u, v = np.array(next(pairs)), np.array(next(pairs))

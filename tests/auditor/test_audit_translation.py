@@ -12,7 +12,8 @@ import pytest
 import stratagem as st
 from audits import any_order, audit, batch_of, client_of, failed, seeded
 from mechanisms import TRANSLATES, juntas, mechanism, user_type
-from stratagem.auditor import output_classes, planning
+from stratagem.auditor import planning
+from stratagem.auditor.event import by_attribute, by_cell, by_holding, by_output, by_placement
 from stratagem.auditor.independent_check import recheck
 from stratagem.auditor.runner import Reports
 from stratagem.domain.attribute import value_of
@@ -20,11 +21,11 @@ from stratagem.mechanism.mechanism import Mechanism
 
 
 def partitions(strategy, user):
-    yield output_classes.by_output(strategy, user)
-    yield output_classes.by_cell(strategy, user)
-    yield output_classes.by_holding(strategy, user)
-    yield output_classes.by_placement(strategy)
-    yield from (output_classes.by_attribute(strategy, user, axis) for axis in range(3))
+    yield by_output(strategy, user)
+    yield by_cell(strategy, user)
+    yield by_holding(strategy, user)
+    yield by_placement(strategy)
+    yield from (by_attribute(strategy, user, axis) for axis in range(3))
 
 
 @pytest.mark.parametrize("case", TRANSLATES)

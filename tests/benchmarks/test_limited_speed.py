@@ -10,8 +10,7 @@ import pytest
 
 import stratagem as st
 from stratagem.math.shuffling import Target
-from stratagem.solvers.capped import search_capped
-from stratagem.solvers.shuffled import search_shuffled
+from stratagem.solvers.limited import search_capped, search_shuffled
 
 SEARCHES = {
     "capped": lambda V: next(search_capped(V, 1.0, 0.05, 1, np.random.default_rng(0))),

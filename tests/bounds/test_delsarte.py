@@ -11,7 +11,7 @@ import stratagem as st
 from stratagem.bounds import delsarte, spectral_bounds
 from stratagem.bounds.delsarte import Dual
 from stratagem.math.transform import krawtchouk
-from stratagem.workloads.spectrum import Spectrum
+from stratagem.workloads.structure import Spectrum
 from tables import EPSILONS, golden
 
 SMALL = {

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from stratagem.cli.compilation_cache import SETTINGS, keep_compiled_code, prune
+from stratagem.cli.start import SETTINGS, keep_compiled_code, prune
 
 COMMAND = (
     "optimise",
@@ -62,9 +62,7 @@ def home(tmp_path, monkeypatch):
     for name in ("JAX_COMPILATION_CACHE_DIR", *SETTINGS):  # so that they are taken away again
         monkeypatch.setenv(name, "")
         monkeypatch.delenv(name)
-    monkeypatch.setattr(
-        "stratagem.cli.compilation_cache.user_cache_path", lambda *_, **__: tmp_path / "cache"
-    )
+    monkeypatch.setattr("platformdirs.user_cache_path", lambda *_, **__: tmp_path / "cache")
     return tmp_path
 
 

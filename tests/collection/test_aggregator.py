@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as hs
 
-from stratagem.collection.aggregator import Aggregator
 from stratagem.collection.reports import Reason
+from stratagem.collection.tally import Aggregator
 
 IDENTIFIER = "0123456789abcdef" * 4
 OUTPUTS = 5

@@ -12,7 +12,6 @@ import pytest
 from report_files import IDENTIFIER, MECHANISM, OUTPUTS, collected, facts
 from stratagem.collection import report_file, reports
 from stratagem.collection import reports as rooms
-from stratagem.collection.aggregator import Aggregator
 from stratagem.collection.collection import Collection
 from stratagem.collection.reports import (
     LINE_LIMIT,
@@ -25,6 +24,7 @@ from stratagem.collection.reports import (
     mechanism_named,
     read,
 )
+from stratagem.collection.tally import Aggregator
 
 FORM = ReportFormat(IDENTIFIER, OUTPUTS)
 LARGE = ReportFormat(IDENTIFIER, 1 << 62)

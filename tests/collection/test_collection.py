@@ -21,10 +21,10 @@ from report_files import (
     write_quoted_csv,
 )
 from stratagem.collection import report_file
-from stratagem.collection.aggregator import Aggregator
 from stratagem.collection.collection import Collection
 from stratagem.collection.report_table import aggregate
 from stratagem.collection.reports import AnonymousReportsError
+from stratagem.collection.tally import Aggregator
 
 
 def drawn(rng, size, ids=10**9, outputs=OUTPUTS):

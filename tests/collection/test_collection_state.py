@@ -15,8 +15,7 @@ import duckdb
 import numpy as np
 import pytest
 
-from stratagem.collection import report_file
-from stratagem.collection import state as state_tables
+from stratagem.collection import report_file, report_table
 from stratagem.collection.collection import Collection
 
 IDENTIFIER = "0123456789abcdef" * 4
@@ -165,8 +164,8 @@ ABOUT = f"CREATE TABLE about (kind VARCHAR, version INTEGER, mechanism VARCHAR, 
         ABOUT.format(1),
         ABOUT.format(2),
         f"{ABOUT.format(2)}; CREATE TABLE files (number INTEGER); CREATE TABLE reports (output BIGINT)",
-        f"{state_tables.MADE}; CREATE TABLE more (x INTEGER); {OWN.format(2)}",
-        f"{state_tables.MADE}; ALTER TABLE reports ALTER output TYPE VARCHAR; {OWN.format(2)}",
+        f"{report_table.MADE}; CREATE TABLE more (x INTEGER); {OWN.format(2)}",
+        f"{report_table.MADE}; ALTER TABLE reports ALTER output TYPE VARCHAR; {OWN.format(2)}",
     ],
 )
 def test_another_database_is_refused(tmp_path, statement):

@@ -10,9 +10,9 @@ import pytest
 from commands import assert_refused, run
 from mechanisms import mechanism
 from report_files import IDENTIFIER, MECHANISM, OUTPUTS, collected, write_csv, write_jsonl
-from stratagem.collection.aggregator import Aggregator
 from stratagem.collection.collection import Collection
-from stratagem.collection.inbox import Left
+from stratagem.collection.report_file import Left
+from stratagem.collection.tally import Aggregator
 
 BOM = b"\xef\xbb\xbf"
 

@@ -5,9 +5,9 @@ import io
 import pytest
 
 from report_files import IDENTIFIER, MECHANISM, OUTPUTS, collected
-from stratagem.collection.aggregator import Aggregator
 from stratagem.collection.collection import Collection, _refusing
 from stratagem.collection.reports import lines
+from stratagem.collection.tally import Aggregator
 
 FIRST, SECOND = "a" * 32, "b" * 32
 CSV = ("id,output", f"{FIRST},1", f"{SECOND},2")

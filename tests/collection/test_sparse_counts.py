@@ -7,11 +7,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from stratagem.collection.aggregator import Aggregator
 from stratagem.collection.collection import Collection
 from stratagem.collection.report_table import aggregate
 from stratagem.collection.reports import ReportFormat
-from stratagem.collection.tally import parse_tally, tally_data
+from stratagem.collection.tally import Aggregator, parse_tally, tally_data
 from stratagem.math.vector import DENSE, SparseCounts, counted
 
 IDENTIFIER = "0123456789abcdef" * 4

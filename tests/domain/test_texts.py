@@ -12,8 +12,16 @@ from found import found_values
 from stratagem.domain.bins import Bins
 from stratagem.domain.columns import read
 from stratagem.domain.domain import Domain
-from stratagem.domain.policy import InvalidValuesError, Policy
-from stratagem.domain.text import alike, folded, leading, read_map, said, spellings
+from stratagem.domain.policy import (
+    InvalidValuesError,
+    Policy,
+    alike,
+    folded,
+    leading,
+    read_map,
+    said,
+    spellings,
+)
 from stratagem.domain.values import Labels
 
 NFC, NFD = "Z\xfcrich", "Zu\u0308rich"

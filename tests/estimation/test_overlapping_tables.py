@@ -11,7 +11,7 @@ import stratagem as st
 from commands import run, run_json
 from overlaps import overlapping
 from stratagem.collection.tally import Tally, tally_data
-from stratagem.estimation.agreement import agreeing
+from stratagem.estimation.estimation import agreeing
 from stratagem.estimators import estimator
 from stratagem.estimators.estimator import Evidence
 from stratagem.mechanism.mechanism import Mechanism

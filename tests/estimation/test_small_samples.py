@@ -5,8 +5,8 @@ import pytest
 from scipy.stats import binom
 
 import stratagem as st
+from stratagem.estimation.answer import of_ratios
 from stratagem.estimation.impossibility import extremes
-from stratagem.estimation.interval import of_ratios
 from stratagem.workloads.naming import Naming
 
 SHARES = np.unique(np.concatenate([np.arange(0, 0.05, 0.005), np.arange(0.05, 1.001, 0.05)]))

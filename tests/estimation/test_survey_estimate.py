@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from stratagem.estimation.survey import SurveyEstimate
+from stratagem.estimation.estimation import SurveyEstimate
 from stratagem.estimators import UnsupportedWorkloadError, estimator
 from stratagem.strategies import SurveyPart, SurveyStrategy
 

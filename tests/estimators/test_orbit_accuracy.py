@@ -9,7 +9,7 @@ from stratagem.estimators.best_linear import BestLinear
 from stratagem.estimators.translation import orbit as orbit_accuracy_module
 from stratagem.estimators.translation.line import Window
 from stratagem.estimators.translation.transformed import answer_energies
-from stratagem.solvers.orbit.target import CycleTarget
+from stratagem.solvers.orbit.sets import CycleTarget
 from stratagem.strategies import OrbitStrategy, Pattern
 
 RNG = np.random.default_rng(0)

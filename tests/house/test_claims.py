@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from stratagem.workloads.bibliography import SCOPE
+from stratagem.study.literature import SCOPE
 
 ROOT = Path(__file__).parents[2]
 SUFFIXES = {".py", ".js", ".html", ".md", ".toml"}

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = Path(st.__file__).parent
 SHIPPED = {
     "py.typed",
-    "workloads/references.bib",
+    "study/references.bib",
     "report/plots/paper.mplstyle",
     "io/table.html",
     "report/calculator.html",

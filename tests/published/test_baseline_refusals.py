@@ -7,7 +7,7 @@ import pytest
 
 import stratagem as st
 from stratagem import central
-from stratagem.strategies.hashing_protocol import LocalHashing
+from stratagem.strategies.hashing import LocalHashing
 from stratagem.strategies.set_protocol import SubsetSelection
 
 WHOLE = (2.5, "4", None, -3, True, float("nan"))

@@ -14,7 +14,7 @@ from reading import LOADING, Page, low_contrast, sheets
 from stratagem.estimation.share import shares
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.mechanism.usable import LEAST
-from stratagem.report.results import write_results
+from stratagem.report.page import write_results
 
 PEOPLE = {"few": 9, "many": 10**7}
 

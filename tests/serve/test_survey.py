@@ -18,7 +18,7 @@ from reading import low_contrast
 from stratagem.cli.serve import results as results_module
 from stratagem.estimation.question import QuestionAnswers
 from stratagem.mechanism.mechanism import Mechanism
-from stratagem.report.results import write_results
+from stratagem.report.page import write_results
 
 FOUND = mechanism("german-survey")
 PERSON = {"Alter": 30, "Größe": "mittel", "Ort": 3, "Tür & Tor": "auf"}

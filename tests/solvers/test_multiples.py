@@ -12,7 +12,7 @@ from stratagem.estimators.translation import score, translates
 from stratagem.math.galois import powers
 from stratagem.math.vector import counted
 from stratagem.mechanism.mechanism import Mechanism, load_mechanism
-from stratagem.solvers.orbit.flat import flat_orbit
+from stratagem.solvers.orbit.sets import flat_orbit
 from stratagem.strategies import SubsetSelection
 from stratagem.workloads.merged import merged
 

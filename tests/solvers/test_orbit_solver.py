@@ -11,8 +11,7 @@ from stratagem.estimators import evaluate
 from stratagem.math.deadline import within
 from stratagem.math.galois import cyclotomic_index, is_prime, primitive_root
 from stratagem.math.linalg import centred_factor
-from stratagem.solvers.orbit.flat import flat_orbit
-from stratagem.solvers.orbit.target import CycleTarget, Shaping, best_size
+from stratagem.solvers.orbit.sets import CycleTarget, Shaping, best_size, flat_orbit
 from stratagem.strategies import SubsetSelection
 from stratagem.workloads.centring import total_term
 
@@ -205,7 +204,7 @@ def test_the_spectrum_wanted_on_a_long_window_is_that_of_a_coarser_one(monkeypat
     """Within 1 % at all frequencies that carry more than a millionth of the variance."""
     target = CycleTarget(st.prefix(4096), np.exp(epsilon))
     whole = target._stationary()
-    monkeypatch.setattr("stratagem.solvers.orbit.target.COARSE", 1024)
+    monkeypatch.setattr("stratagem.solvers.orbit.sets.COARSE", 1024)
     coarse = target._stationary()
     carried = (whole > 1e-6 * whole[1:].max())[1:]
     ratio = (coarse / whole)[1:][carried] / (coarse / whole)[1]

@@ -13,7 +13,7 @@ from shuffled_laws import divergence, law
 from stratagem.bounds.constrained import limited_bound
 from stratagem.estimators import estimator
 from stratagem.math.shuffling import Target
-from stratagem.solvers.shuffled import search_shuffled
+from stratagem.solvers.limited import search_shuffled
 from stratagem.study import shuffling
 from stratagem.study.shuffling import OWN, SAFE
 

@@ -13,7 +13,7 @@ from stratagem.bounds.constrained import limited_bound
 from stratagem.estimators import estimator
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.report.page import report_saved
-from stratagem.solvers.capped import search_capped
+from stratagem.solvers.limited import search_capped
 from stratagem.strategies import BloomFilters, MatrixStrategy, UnaryEncoding
 from stratagem.study import capped as study
 from stratagem.study import frontier as frontiers

@@ -8,8 +8,7 @@ import stratagem as st
 from commands import assert_refused, run, run_json
 from stratagem.bounds import RULES
 from stratagem.solvers.solver import Algorithm, Series, Solver
-from stratagem.study.contents import contents
-from stratagem.workloads.bibliography import FILE, cited, publications, readable
+from stratagem.study.literature import FILE, cited, contents, publications, readable
 
 pytestmark = pytest.mark.smoke
 

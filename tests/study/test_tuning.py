@@ -6,8 +6,8 @@ import stratagem as st
 from commands import assert_refused, run, run_json
 from stratagem.published import BASELINES
 from stratagem.solvers.problem import problem_of
+from stratagem.study.literature import cited
 from stratagem.study.ranking import rank_baselines
-from stratagem.workloads.bibliography import cited
 from tables import assert_private
 
 CASES = {"prefix": st.prefix(16), "marginals": st.marginals("2^4", 2), "histogram": st.histogram(7)}

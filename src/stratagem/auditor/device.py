@@ -11,9 +11,8 @@ import numpy as np
 from scipy.special import bdtr, betainc
 
 from stratagem.auditor.check import Asked, Found, first_checks
-from stratagem.auditor.event import MISS, quantile
+from stratagem.auditor.event import MISS, OutputClasses, quantile
 from stratagem.auditor.goodness import noticed_share, share_fit
-from stratagem.auditor.output_classes import OutputClasses
 from stratagem.auditor.plan import AuditPlan, Classes
 from stratagem.auditor.planning import by_part, plan
 from stratagem.auditor.runner import Devices, Reports, joined

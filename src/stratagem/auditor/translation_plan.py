@@ -7,9 +7,11 @@ from itertools import islice, pairwise
 
 import numpy as np
 
-from stratagem.auditor.event import EXCESS, Favoured, best_event
-from stratagem.auditor.output_classes import (
+from stratagem.auditor.event import (
+    EXCESS,
+    Favoured,
     OutputClasses,
+    best_event,
     by_attribute,
     by_holding,
     by_output,

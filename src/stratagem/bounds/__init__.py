@@ -35,8 +35,7 @@ from stratagem.math.privacy import check, check_prior
 from stratagem.workloads import DomainLike
 from stratagem.workloads.given import WorkloadLike, workload_of
 from stratagem.workloads.ranges import PathGram, line
-from stratagem.workloads.spectrum import Spectrum
-from stratagem.workloads.structure import Norms
+from stratagem.workloads.structure import Norms, Spectrum
 from stratagem.workloads.workload import COUNTED
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from stratagem.bounds.formulas import Rule
 from stratagem.bounds.three_point import cube
 from stratagem.math.interior_point import maximise
 from stratagem.math.transform import krawtchouk
-from stratagem.workloads.spectrum import Spectrum
+from stratagem.workloads.structure import Spectrum
 from stratagem.workloads.workload import COUNTED
 
 DELSARTE = Rule(

@@ -25,7 +25,7 @@ from scipy.sparse import csc_matrix
 
 from stratagem.math.computing import quiet_solver
 from stratagem.math.transform import krawtchouk
-from stratagem.workloads.spectrum import Spectrum
+from stratagem.workloads.structure import Spectrum
 
 LIMIT = 64
 """Patterns are listed up to this number; it is 1/64 of the energy of all characters."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stratagem.cli import start  # noqa: F401  before what takes long to load
+from stratagem.cli.start import keep_compiled_code  # before what takes long to load
 
 # isort: split
 import errno
@@ -24,14 +24,12 @@ from stratagem.cli import (
     exchange,
     inspect,
     layout,
-    listing,
     optimise,
     plan,
     randomise,
     report,
 )
 from stratagem.cli.command import GroupedCommand, GroupedCommands, spread
-from stratagem.cli.compilation_cache import keep_compiled_code
 from stratagem.cli.interruption import INTERRUPTED, ended, insisted, interrupted, interruptions
 from stratagem.cli.output import check_streams, fail, flush, lost, translated, write
 
@@ -65,7 +63,7 @@ def _shared(
 
 
 COMMANDS = (
-    (listing.listing, "stratagem list"),
+    (inspect.listing, "stratagem list"),
     (plan.plan, "stratagem plan people.csv --column age --users 5000"),
     (optimise.optimise, "stratagem optimise prefix --domain 16 --epsilon 1 -o prefix.ldp.json"),
     (optimise.tune, "stratagem tune prefix hierarchical --domain 16 --epsilon 1 -o tree.ldp.json"),

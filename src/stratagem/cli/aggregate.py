@@ -21,7 +21,7 @@ from stratagem.cli.output import write, write_json
 
 if TYPE_CHECKING:
     from stratagem.collection.collection import Collection
-    from stratagem.collection.inbox import Taken
+    from stratagem.collection.report_file import Taken
     from stratagem.collection.tally import Tally
     from stratagem.mechanism.mechanism import Mechanism
 

@@ -74,8 +74,8 @@ class Bounded:
     def sentences(self) -> Iterator[str | Table]:
         """Yield what the best bounds mean, and with `details` or along an axis what each of them is."""
         from stratagem.math.number import number_text
+        from stratagem.study.literature import SCOPE
         from stratagem.study.summary import bound_sentences, bound_table
-        from stratagem.workloads.bibliography import SCOPE
 
         if not self.single:
             best = ", ".join(

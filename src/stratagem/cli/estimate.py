@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from stratagem.collection.tally import Tally
     from stratagem.estimation.estimate import Estimate
     from stratagem.estimation.quantile import Quantile
-    from stratagem.estimation.synthetic import SyntheticPeople
+    from stratagem.estimation.released import SyntheticPeople
     from stratagem.mechanism.mechanism import Mechanism
     from stratagem.report.estimated import Estimated
     from stratagem.workloads import Workload
@@ -172,7 +172,7 @@ class AnswerOptions:
 
     def check(self, *, force: bool) -> None:
         """Refuse files that could not be written or exist, and people without mbi, before the work."""
-        from stratagem.estimation import synthetic as people
+        from stratagem.estimation import released
         from stratagem.estimation.answer import SUFFIXES
 
         check_plot(self.plot, force=force)
@@ -182,9 +182,9 @@ class AnswerOptions:
             raise ValueError(
                 f"{self.out} is a folder, which holds all answers to every question, but --top was given: leave one out"
             )
-        check_free(self.synthetic, people.SUFFIXES, force=force)
+        check_free(self.synthetic, released.SUFFIXES, force=force)
         if self.synthetic is not None:
-            people.check_mbi()
+            released.check_mbi()
         if self.summary is not None:
             from stratagem.report.page import check_page
 
@@ -255,7 +255,7 @@ class AnswerOptions:
 
             write_answers(files, told.by_question())
         if self.summary is not None:
-            from stratagem.report.results import write_results
+            from stratagem.report.page import write_results
 
             words = {text: "median" if text == "0.5" else f"quantile {text}" for text in told.quantiles}
             quantiles = {words[text]: str(one) for text, one in told.quantiles.items()}
@@ -301,8 +301,7 @@ def estimate(
 
 def _synthetic(found: Estimate, order: int | None, path: Path) -> SyntheticPeople:
     """Write synthetic people from the tables of some attributes, and return them."""
-    from stratagem.estimation.marginal_release import release
-    from stratagem.estimation.synthetic import synthetic_people
+    from stratagem.estimation.released import release, synthetic_people
 
     with progress("synthetic people"):
         people = synthetic_people(release(found, order or min(2, len(found.workload.domain.sizes))))
@@ -315,7 +314,7 @@ def read_counts(mechanism: Mechanism, counts: str) -> Tally:
 
     Those of another mechanism are refused.
     """
-    from stratagem.collection.inbox import SUFFIXES
+    from stratagem.collection.report_file import SUFFIXES
     from stratagem.collection.tally import parse_tally, read_tally
 
     if counts.lower().endswith(SUFFIXES):

@@ -164,7 +164,7 @@ def _frontier(request: Request, caps: list[float], plot: Path | None, *, json: b
 
 def _promised(found: SavedSolution) -> Iterator[str | Table]:
     """Yield what a strategy under a constraint promises."""
-    from stratagem.report.revealed import promised_parts
+    from stratagem.study.attacks import promised_parts
 
     solution = found.solution
     yield from (str(solution), "")

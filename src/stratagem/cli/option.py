@@ -216,8 +216,7 @@ class ReadingOptions:
 
         `as_is` is None for a command that has no such option.
         """
-        from stratagem.domain.policy import STRICT, Policy
-        from stratagem.domain.text import read_map
+        from stratagem.domain.policy import STRICT, Policy, read_map
 
         texts = {"missing": tuple(self.missing or ()), "mapping": read_map(self.mapping or ())}
         policy = Policy(

@@ -121,8 +121,7 @@ class ColumnOptions:
 
     def policy(self) -> Policy:
         """Return how the texts of the columns are read."""
-        from stratagem.domain.policy import Policy
-        from stratagem.domain.text import read_map
+        from stratagem.domain.policy import Policy, read_map
 
         mapping = read_map(self.mapping or ())
         return Policy(missing=tuple(self.missing or ()), mapping=mapping, decimal=self.decimal)

@@ -17,10 +17,9 @@ import numpy as np
 import pyarrow as pa
 
 from stratagem.collection import report_file, report_table
-from stratagem.collection.inbox import Contested, Skipped, Taken, find
-from stratagem.collection.report_file import Content
+from stratagem.collection.report_file import Content, Contested, Skipped, Taken, find
+from stratagem.collection.report_table import NEITHER, UNLIKE, prepare
 from stratagem.collection.reports import NAMED, REFUSE, Reason, ReportFormat, check_anonymous, count_named
-from stratagem.collection.state import NEITHER, UNLIKE, prepare
 from stratagem.collection.tally import CONFLICT, Receipt, Tally, receipts
 from stratagem.io.database import opened
 from stratagem.io.literal import first_line, line_end_fault

@@ -17,12 +17,13 @@ from stratagem.domain.policy import (
     STRICT,
     InvalidValuesError,
     Policy,
+    alike,
     examples,
     like_missing,
     listed,
+    said,
     with_commas,
 )
-from stratagem.domain.text import alike, said
 from stratagem.domain.values import OTHER
 from stratagem.math.number import entries
 

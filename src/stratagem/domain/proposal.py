@@ -15,9 +15,8 @@ import numpy as np
 
 from stratagem.domain.bins import Bins
 from stratagem.domain.moment import instant, zones_said
-from stratagem.domain.policy import DROP, STRICT, Policy, refuse_commas
+from stratagem.domain.policy import DROP, STRICT, Policy, alike, labelled, refuse_commas, respelt, spellings
 from stratagem.domain.rounding import finite_numbers, floor, grid, round_steps, roundest, spaced_text, whole
-from stratagem.domain.text import alike, labelled, respelt, spellings
 from stratagem.domain.values import ABSENT, OTHER, Labels, Values, is_missing
 from stratagem.io.numeral import decimal_text, parse_decimal
 

@@ -13,12 +13,14 @@ from numpy.typing import ArrayLike
 
 from stratagem.estimation.answer import (
     Answer,
+    Interval,
+    about_population,
+    around,
     check_arranged,
     save,
     standard_errors_each_side,
 )
 from stratagem.estimation.impossibility import Impossible, cells, extremes, impossible, limits
-from stratagem.estimation.interval import Interval, about_population, around
 from stratagem.estimation.postprocessing import METHODS, Method, answered_by
 from stratagem.estimation.quantile import Quantile, quantile
 from stratagem.estimation.question import QuestionAnswers, SurveyAnswers
@@ -192,9 +194,8 @@ class Estimate:
         each_side = standard_errors_each_side(self.confidence, uncertain)
         centre, variances = self.unbiased_answers, np.square(self.standard_errors)
         if self.about == "population":
-            rare = self.evidence.prior_variances(self.workload), cells(self.workload)
-            ends = extremes(self.workload)
-            found = about_population(centre, variances, *rare, ends, self.users, each_side)
+            rare = self.evidence.prior_variances(self.workload), cells(self.workload), extremes(self.workload)
+            found = about_population(centre, variances, *rare, self.users, each_side)
         else:
             least, most = limits(self.workload)
             found = around(centre, variances, each_side, steps=most - least)

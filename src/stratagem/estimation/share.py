@@ -14,11 +14,11 @@ from stratagem.estimation.answer import (
     answered_words,
     at_most_all,
     inside,
+    of_ratios,
     standard_errors_each_side,
     who,
 )
 from stratagem.estimation.estimate import Estimate
-from stratagem.estimation.interval import of_ratios
 from stratagem.estimators.accuracy import UnsupportedWorkloadError
 from stratagem.math.number import entries
 from stratagem.workloads.explicit import Explicit

@@ -9,13 +9,23 @@ from stratagem.estimators.accuracy import (
     Errors,
     UnsupportedWorkloadError,
     Users,
+    ask,
     both_needed,
+    comparable,
     errors,
+    goal,
+    off,
     users_needed,
 )
-from stratagem.estimators.estimator import Estimator, Evidence, estimator, evaluate, per_query_variance
+from stratagem.estimators.estimator import (
+    Estimator,
+    Evidence,
+    estimator,
+    evaluate,
+    mean_variance,
+    per_query_variance,
+)
 from stratagem.estimators.translation import junta, orbit  # noqa: F401 - each kind registers its estimator
-from stratagem.estimators.units import ask, comparable, goal, mean_variance, off
 
 __all__ = [
     "ERROR",

@@ -10,7 +10,7 @@ from typing import Any, Literal, final
 
 import numpy as np
 
-from stratagem.estimators.accuracy import Accuracy, UnsupportedWorkloadError
+from stratagem.estimators.accuracy import Accuracy, UnsupportedWorkloadError, comparable
 from stratagem.math.vector import written_or_asked
 from stratagem.strategies import Randomiser, Strategy
 from stratagem.workloads import DomainLike, Workload
@@ -365,3 +365,13 @@ def per_query_variance(
     """
     asked = workload_of(workload, domain, lambda: strategy.domain_size)
     return estimator(strategy, prior).variances(asked, np.asarray(x, dtype=float))
+
+
+def mean_variance(workload: Workload, estimator: Estimator, accuracy: Accuracy) -> float:
+    """Return max_u t_u/p, what a user of the worst type adds to the variance of an answer, over `comparable` queries.
+
+    `accuracy` is that of the estimator on all queries.
+    """
+    chosen = comparable(workload)
+    found = accuracy if chosen is workload else estimator.accuracy(chosen)
+    return found.worst_case_variance / chosen.queries

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from stratagem.collection.aggregator import Aggregator
 from stratagem.collection.reports import REFUSE, ReportFormat
+from stratagem.collection.tally import Aggregator
 from stratagem.domain.attribute import Attribute, value_of
 from stratagem.estimation.estimate import Estimate
 from stratagem.estimation.estimation import estimate

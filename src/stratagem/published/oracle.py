@@ -10,7 +10,7 @@ from stratagem.math.number import integer, real
 from stratagem.math.privacy import check, probability, ratio
 from stratagem.published.baseline import Baseline, Candidates, Setting, untuned
 from stratagem.strategies.additive_noise import AdditiveNoise, Laplace
-from stratagem.strategies.hashing_protocol import MOST, PRIME, LocalHashing
+from stratagem.strategies.hashing import MOST, PRIME, LocalHashing
 from stratagem.strategies.set_protocol import LARGEST as MOST_VALUES
 from stratagem.strategies.set_protocol import SubsetSelection, UnaryEncoding
 

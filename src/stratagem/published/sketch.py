@@ -13,7 +13,7 @@ from stratagem.math.privacy import probability, ratio
 from stratagem.published.baseline import Baseline, Candidates, Setting, Tuning
 from stratagem.published.oracle import symmetric_unary_encoding
 from stratagem.strategies import LinearProtocol, Strategy
-from stratagem.strategies.bloom import BloomFilters, differences, loss
+from stratagem.strategies.hashing import BloomFilters, differences, loss
 from stratagem.strategies.strategy import MatrixStrategy
 from stratagem.strategies.stratified_protocol import Partition, StratifiedProtocol
 from stratagem.strategies.two_level import DENSE

@@ -14,9 +14,9 @@ from stratagem.report.plots.comparison import Measured
 from stratagem.report.verdict import gain_sentence, nearness
 from stratagem.study.comparison import OPTIMISED, Comparison
 from stratagem.study.comparison_sweep import BOUND, needed_texts
+from stratagem.study.literature import SCOPE
 from stratagem.study.row import Row
 from stratagem.study.summary import MINIMUM, OURS, variance_gap
-from stratagem.workloads.bibliography import SCOPE
 from stratagem.workloads.explicit import counts_users
 
 HERE = "this mechanism"

@@ -21,7 +21,7 @@ from stratagem.report.plots.query_error import NAMES, draw_errors, exact, uprigh
 from stratagem.report.plots.strategy import draw_strategy
 from stratagem.report.verdict import LISTED, standard_error, values_text
 from stratagem.strategies import Strategy, SurveyStrategy, TranslationStrategy
-from stratagem.workloads.bibliography import SCOPE
+from stratagem.study.literature import SCOPE
 from stratagem.workloads.explicit import counts_users
 
 if TYPE_CHECKING:

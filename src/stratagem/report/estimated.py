@@ -13,8 +13,8 @@ import numpy as np
 from stratagem.estimation.answer import answers_data
 from stratagem.estimation.estimate import LISTED, Estimate
 from stratagem.estimation.quantile import Quantile
+from stratagem.estimation.released import SyntheticPeople
 from stratagem.estimation.simulation import Simulation, simulate_users
-from stratagem.estimation.synthetic import SyntheticPeople
 from stratagem.io.screen import visible
 from stratagem.io.table import Table
 from stratagem.math.number import counted, number_text, spread

@@ -17,7 +17,7 @@ from stratagem.math.privacy import posterior, surest
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.published import BASELINES
 from stratagem.report.content import ReportContent
-from stratagem.workloads.bibliography import publications, readable
+from stratagem.study.literature import publications, readable
 from stratagem.workloads.serial import to_data
 
 PRIORS = (0.01, 0.1, 0.5, 0.9)

@@ -12,6 +12,7 @@ from stratagem.mechanism.usable import Usability, usability
 from stratagem.report.content import ReportContent
 from stratagem.solvers import Status
 from stratagem.study.attacks import attack
+from stratagem.study.literature import SCOPE
 from stratagem.study.solution import Solution
 from stratagem.study.summary import (
     HARDEST,
@@ -22,7 +23,6 @@ from stratagem.study.summary import (
     minimum_text,
 )
 from stratagem.workloads import Attribute, Workload
-from stratagem.workloads.bibliography import SCOPE
 from stratagem.workloads.explicit import counts_users
 from stratagem.workloads.question import SURVEY, is_survey, questions
 

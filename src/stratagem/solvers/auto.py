@@ -15,9 +15,8 @@ from stratagem.solvers.few_queries import FewQueries
 from stratagem.solvers.junta.junta import SOLVED, Junta
 from stratagem.solvers.junta.signature_choice import ORDERED as TOGETHER
 from stratagem.solvers.junta.signature_choice import searchable
-from stratagem.solvers.orbit.flat import is_exact
 from stratagem.solvers.orbit.orbit import LARGEST, Orbit
-from stratagem.solvers.orbit.target import is_prefix
+from stratagem.solvers.orbit.sets import is_exact, is_prefix
 from stratagem.solvers.parts import Parts, asks_in_parts
 from stratagem.solvers.problem import AVERAGE, Constraint, GuessCap, Permanent, Problem, Shuffled, Steps
 from stratagem.solvers.solver import Choice, Limits, Solver, check_limits, check_whole

@@ -1,8 +1,7 @@
 """Strategies: randomisers with a measured epsilon, as a matrix, as bits, or as a rule with its own estimator."""
 
 from stratagem.strategies.additive_noise import AdditiveNoise, Laplace, Noise, Normal, Spherical
-from stratagem.strategies.bloom import BloomFilters
-from stratagem.strategies.hashing_protocol import LocalHashing
+from stratagem.strategies.hashing import BloomFilters, LocalHashing
 from stratagem.strategies.junta import JuntaStrategy, TableSampling
 from stratagem.strategies.linear_protocol import LinearProtocol, SupportOracle
 from stratagem.strategies.number_report import Hybrid, NumberLaw, NumberReport, Piecewise, TwoEnds

@@ -51,11 +51,11 @@ class CappedGuess(Kind):
         bounds = constrained(free.bounds, limited)
 
         def candidates() -> Iterator[Candidate]:
-            from stratagem.solvers.capped import ROUNDS, search_capped  # compiled code
+            from stratagem.solvers.limited import CAPPED_ROUNDS, search_capped  # compiled code
 
             V, rng = np.asarray(problem.gram, dtype=float), np.random.default_rng(seed)
-            for step, strategy in enumerate(search_capped(V, epsilon, cap, ROUNDS, rng)):
-                yield replace(valued(problem, strategy, epsilon), stuck=step + 1 == ROUNDS)
+            for step, strategy in enumerate(search_capped(V, epsilon, cap, CAPPED_ROUNDS, rng)):
+                yield replace(valued(problem, strategy, epsilon), stuck=step + 1 == CAPPED_ROUNDS)
 
         first = valued(problem, _mixed(free.strategy, cap), epsilon)
         return SearchStart(first, lambda _: bounds, candidates, {FREE: free})

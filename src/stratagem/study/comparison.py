@@ -20,6 +20,7 @@ from stratagem.math.number import above_minimum, number_text, users_text
 from stratagem.published import BASELINES, Baseline
 from stratagem.solvers import Callback, Solver
 from stratagem.solvers.problem import Average, Problem, problem_of, relative_gap
+from stratagem.study.literature import SCOPE
 from stratagem.study.optimisation import ENDED_BY_HAND, solved
 from stratagem.study.preset import solver_of
 from stratagem.study.ranking import (
@@ -36,7 +37,6 @@ from stratagem.study.row import ALPHA, Row, check_data, ranked, row_of
 from stratagem.study.solution import Solution
 from stratagem.study.summary import OURS, bound_sentences, bound_table, less, people_needed, summary, text
 from stratagem.workloads import DomainLike, Workload
-from stratagem.workloads.bibliography import SCOPE
 from stratagem.workloads.explicit import counts_users
 from stratagem.workloads.given import WorkloadLike
 

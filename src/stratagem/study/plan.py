@@ -17,7 +17,7 @@ from stratagem.domain.bins import Bins
 from stratagem.domain.columns import distinct
 from stratagem.domain.domain import ALONE
 from stratagem.domain.file import stated_order
-from stratagem.domain.policy import Policy, Reading, like_missing
+from stratagem.domain.policy import Policy, Reading, like_missing, said
 from stratagem.domain.proposal import (
     Proposal,
     cautions,
@@ -27,7 +27,6 @@ from stratagem.domain.proposal import (
     sentences,
     stated,
 )
-from stratagem.domain.text import said
 from stratagem.domain.values import Labels
 from stratagem.estimators import Errors, errors
 from stratagem.io.screen import brief

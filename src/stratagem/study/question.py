@@ -15,9 +15,8 @@ import numpy as np
 from stratagem.domain.attribute import Attribute
 from stratagem.domain.domain import Domain
 from stratagem.domain.file import UnreadableError, column_names
-from stratagem.domain.policy import Reading
+from stratagem.domain.policy import Reading, said
 from stratagem.domain.proposal import Proposal, cautions, placeholders, sentences
-from stratagem.domain.text import said
 from stratagem.io.numeral import parse_decimal
 from stratagem.io.toml import nearest
 from stratagem.math.number import number_text

@@ -134,7 +134,7 @@ def _own(target: Target, safe: Solution, local: float, solved: Callable[[float],
 
 def _candidates(problem: Problem, own: float, target: Target, seed: int) -> Iterator[Candidate]:
     """Yield strategies with chosen pairs at several local budgets, then better ones at the best of them."""
-    from stratagem.solvers.shuffled import search_shuffled  # compiled code
+    from stratagem.solvers.limited import search_shuffled  # compiled code
 
     V, tried = np.asarray(problem.gram, dtype=float), dict[float, float]()
     local = problem.constraint.local

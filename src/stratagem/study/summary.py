@@ -23,7 +23,7 @@ from stratagem.io.screen import folded
 from stratagem.io.table import Table
 from stratagem.math.number import above_minimum, number_text, percent_apart, users_text
 from stratagem.solvers.problem import Problem, relative_gap
-from stratagem.workloads.bibliography import SCOPE
+from stratagem.study.literature import SCOPE
 from stratagem.workloads.explicit import counts_users
 
 if TYPE_CHECKING:

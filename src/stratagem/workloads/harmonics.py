@@ -10,7 +10,7 @@ from itertools import combinations, product
 import numpy as np
 
 from stratagem.workloads.combined import Stack
-from stratagem.workloads.spectrum import Spectrum, Type, by_size, combined, common
+from stratagem.workloads.structure import Spectrum, Type, by_size, combined, common
 from stratagem.workloads.workload import Array, Margin, Workload
 
 

@@ -10,8 +10,7 @@ from stratagem.domain.domain import Domain
 from stratagem.io.screen import brief
 from stratagem.math.number import as_float
 from stratagem.workloads.query import Query, cell
-from stratagem.workloads.spectrum import Spectrum, by_size
-from stratagem.workloads.structure import Structure
+from stratagem.workloads.structure import Spectrum, Structure, by_size
 from stratagem.workloads.workload import Array, Margin, Workload
 
 

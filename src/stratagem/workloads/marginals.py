@@ -29,8 +29,7 @@ from stratagem.workloads.product import (
     translates,
 )
 from stratagem.workloads.query import Query, Wave, cell
-from stratagem.workloads.spectrum import Spectrum, Type, by_size
-from stratagem.workloads.structure import Structure
+from stratagem.workloads.structure import Spectrum, Structure, Type, by_size
 from stratagem.workloads.workload import Array, Margin, Workload
 
 LISTED = 1 << 18

@@ -19,7 +19,7 @@ from stratagem.strategies import JuntaStrategy, TableSampling, TranslationStrate
 from stratagem.strategies.junta import type_of
 from stratagem.workloads import Workload
 from stratagem.workloads.harmonics import Harmonics, Part, harmonics
-from stratagem.workloads.spectrum import Type, common
+from stratagem.workloads.structure import Type, common
 
 
 @final

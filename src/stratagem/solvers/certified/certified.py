@@ -21,7 +21,7 @@ from stratagem.math.linalg import centred_factor
 from stratagem.math.privacy import ratio
 from stratagem.solvers.certified.column_generation import ColumnGenerationState
 from stratagem.solvers.certified.design import project_to_feasible
-from stratagem.solvers.certified.pricing import Prices, search
+from stratagem.solvers.certified.patterns import Prices, search
 from stratagem.solvers.gradient.projected_gradient import ProjectedGradient
 from stratagem.solvers.orbit.orbit import Orbit
 from stratagem.solvers.problem import Problem

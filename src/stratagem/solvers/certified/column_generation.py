@@ -3,7 +3,7 @@
 1. First patterns: all of them up to 12 user types; beyond, random fields with the covariance that attains the weighted
    bound, which come within a few per cent, and fixed families (`patterns`).
 2. Weights of given patterns: the convex design problem, by a monotone majorisation (`weights`).
-3. A round adds the patterns that the prices of these weights undervalue most (`pricing`), improves all weights, and
+3. A round adds the patterns that the prices of these weights undervalue most (`patterns`), improves all weights, and
    drops rows of negligible weight. At the end `project_to_feasible` makes column sums one (`design`).
 """
 

@@ -12,7 +12,7 @@ from stratagem.math.computing import Precision, compiled, jax, working_in
 from stratagem.math.deadline import RATE, Deadline, deadline
 from stratagem.math.linalg import CentredInverse, PseudoInverse, centre, centred_inverse
 from stratagem.math.privacy import ratio
-from stratagem.solvers.certified.pricing import Prices, search
+from stratagem.solvers.certified.patterns import Prices, search
 from stratagem.solvers.certified.weights import Weights, improve, inform
 from stratagem.solvers.problem import Problem
 from stratagem.strategies.two_level import BLOCK, TwoLevelStrategy, pack

@@ -23,8 +23,8 @@ from stratagem.solvers.junta.junta_pattern import (
 )
 from stratagem.solvers.junta.signature import Characters, Pool, Signature, joined, pooled
 from stratagem.solvers.junta.signature_choice import check_tables, checked_harmonics, divided, signatures
-from stratagem.solvers.orbit.flat import flat_orbit
 from stratagem.solvers.orbit.orbit import LARGEST
+from stratagem.solvers.orbit.sets import flat_orbit
 from stratagem.solvers.pattern_weights import simplex_weights
 from stratagem.solvers.problem import Problem
 from stratagem.solvers.solver import Algorithm, Limits, check_limits, check_whole

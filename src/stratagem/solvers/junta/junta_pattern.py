@@ -14,7 +14,7 @@ from stratagem.solvers.junta.signature import Characters, Pool, Signature, joine
 from stratagem.strategies import JuntaStrategy, Pattern, SubsetSelection, TableSampling
 from stratagem.strategies.junta import shares_by_cost
 from stratagem.strategies.translation import OUTPUTS
-from stratagem.workloads.spectrum import Spectrum, Type
+from stratagem.workloads.structure import Spectrum, Type
 
 
 def sampled_tables(spectrum: Spectrum, epsilon: float) -> dict[str, TableSampling]:

@@ -15,7 +15,7 @@ from scipy.linalg import hadamard
 from scipy.sparse import csr_array
 
 from stratagem.workloads.harmonics import Harmonics
-from stratagem.workloads.spectrum import Spectrum, Type
+from stratagem.workloads.structure import Spectrum, Type
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from stratagem.solvers.junta.signature import Characters, Signature
 from stratagem.strategies.translation import OUTPUTS
 from stratagem.workloads import Workload
 from stratagem.workloads.harmonics import Harmonics, harmonics
-from stratagem.workloads.spectrum import Spectrum, Type
+from stratagem.workloads.structure import Spectrum, Type
 
 CELLS, SHARE, LARGEST = 1 << 10, 8, 1 << 13
 """Limits on the cells of signatures with more attributes than the queries need: max(CELLS, SHARE (E - 1)), and at

@@ -15,8 +15,7 @@ from stratagem.math.deadline import deadline
 from stratagem.math.number import count_text
 from stratagem.math.privacy import ratio
 from stratagem.math.transform import multiplicities
-from stratagem.solvers.orbit.flat import flat_orbit
-from stratagem.solvers.orbit.target import CycleTarget
+from stratagem.solvers.orbit.sets import CycleTarget, flat_orbit
 from stratagem.solvers.pattern_weights import simplex_weights
 from stratagem.solvers.problem import Average, Problem
 from stratagem.solvers.solver import Algorithm, Callback, Limits, check_limits, check_whole, search
