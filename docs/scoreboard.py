@@ -475,7 +475,12 @@ def board(group: list[Row]) -> tuple[str, ...]:
         published.sort(key=lambda row: row.exact)
     best = published[0]
     errors = error_cell(ours, named=False, exact=exact), error_cell(best, exact=exact)
-    return ours.case, f"{ours.epsilon:g}", *errors, f"{best.ratio:.3f} ± {best.ratio_error:.3f}, {verdict(best)}"
+    return (
+        ours.case,
+        f"{ours.epsilon:g}",
+        *errors,
+        f"{best.ratio:.3f} ± {best.ratio_error:.3f}, {verdict(best)}",
+    )
 
 
 def summary(groups: list[list[Row]]) -> str:

@@ -1,6 +1,7 @@
 """Pages of the site that are made at build time: files of the repository, notebooks, and the reference."""
 
 import ast
+import base64
 import importlib
 import inspect
 import json
@@ -15,6 +16,7 @@ from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 from mkdocs.structure.toc import AnchorLink
+from typer.testing import CliRunner
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "stratagem"
@@ -38,6 +40,25 @@ DATA = {
     "central.Neighbours": "Whether neighbours differ by one person more or less, or by one person's value.",
 }
 """What public names without a docstring in Python are."""
+SENTENCE = re.compile(r".*?[.?](?=\s|$)", re.DOTALL)
+"""The first sentence of a text."""
+COLUMNS = 80
+"""Columns of the help of a command."""
+START = (
+    "prefix",
+    "histogram",
+    "marginals",
+    "Survey",
+    "explicit",
+    "optimise",
+    "compare",
+    "lower_bounds",
+    "plan",
+    "load",
+    "simulate",
+    "estimate",
+)
+"""The public names that a newcomer meets first, from questions to answers."""
 LINKS = {
     "../src/stratagem/theory.md": "../theory.html",
     "../src/stratagem/mechanism/threat-model.md": "../threat-model.html",
@@ -124,10 +145,34 @@ def summary(name: str) -> str:
     return " ".join(text.split("\n\n")[0].split()).replace("|", "\\|")
 
 
+def commands() -> str:
+    """Return the page of the command line: an example of every command and what its help says."""
+    from stratagem.cli import COMMANDS, app
+
+    lines = ["# Commands\n", "Every command: an example, and what its `--help` prints.\n"]
+    runner = CliRunner(env={"COLUMNS": str(COLUMNS)})
+    for _, example in COMMANDS:
+        name = example.split()[1]
+        text = runner.invoke(app, [name, "--help"], prog_name="stratagem", catch_exceptions=False).output
+        lines += [f"## {name}\n", f"```sh\n{example}\n```\n", f"```text\n{text.strip()}\n```\n"]
+    return "\n".join(lines)
+
+
 def reference() -> dict[str, str]:
-    """Return the pages of the reference, one a folder, and first a table of all public names."""
-    pages = {}
-    contents = ["# Reference\n", "Every public name, by the part of the package that it stands in.\n"]
+    """Return the pages of the reference, one a folder and one of commands, and first a table of all public names."""
+    pages = {"reference/commands.md": commands()}
+    homes = {name: room for room, names in rooms().items() for name in names}
+    contents = [
+        "# Reference\n",
+        f"## Start here: {len(START)} functions\n",
+        "In the order in which they are used:\n",
+    ]
+    contents += [f"* [`{name}`]({homes[name]}.md#stratagem.{name}): {summary(name)}" for name in START]
+    contents += [
+        "",
+        "[Commands](commands.md) lists what is typed in a terminal. All public names follow, by the part",
+    ]
+    contents += ["of the package that they stand in.", ""]
     for room, names in sorted(rooms().items()):
         title = TITLES.get(room, room.capitalize())
         rows = [f"| [`{name}`]({room}.md#stratagem.{name}) | {summary(name)} |" for name in names]
@@ -138,22 +183,46 @@ def reference() -> dict[str, str]:
     return {"reference/index.md": "\n".join(contents)} | pages
 
 
+def stored(path: Path) -> list[dict[str, Any]]:
+    """Return the cells of a notebook."""
+    return json.loads(path.read_text("utf-8"))["cells"]
+
+
+def first_picture(path: Path) -> bytes | None:
+    """Return the first picture that a notebook stored."""
+    outputs = (one for cell in stored(path) for one in cell.get("outputs", []))
+    pictures = (one["data"]["image/png"] for one in outputs if "image/png" in one.get("data", {}))
+    return next((base64.b64decode("".join(one)) for one in pictures), None)
+
+
 def gallery() -> str:
-    """Return the contents of the gallery: the title of every notebook."""
+    """Return the contents of the gallery: the title of every notebook, its first picture and its first sentence."""
     lines = [
         "# Gallery\n",
         "Each notebook asks one question. The site shows what it printed when it was stored.\n",
+        '<div class="gallery" markdown>\n',
     ]
     for path in NOTEBOOKS:
-        first = json.loads(path.read_text("utf-8"))["cells"][0]["source"]
-        lines.append(f"* [{''.join(first).splitlines()[0].lstrip('# ')}]({path.name})")
-    return "\n".join(lines) + "\n"
+        title, _, text = "".join(stored(path)[0]["source"]).partition("\n")
+        title = title.lstrip("# ")
+        picture = (
+            f"[![{title}: first picture](pictures/{path.stem}.png)]({path.name})\n"
+            if first_picture(path)
+            else ""
+        )
+        lines += ["<div markdown>\n", f"## [{title}]({path.name})\n", picture]
+        lines += [SENTENCE.match(text.strip())[0] + "\n", "</div>\n"]
+    return "\n".join([*lines, "</div>\n"])
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Complete the navigation by what this file makes."""
     sections = {
-        "Reference": ["reference/index.md", *(f"reference/{room}.md" for room in sorted(rooms()))],
+        "Reference": [
+            "reference/index.md",
+            "reference/commands.md",
+            *(f"reference/{room}.md" for room in sorted(rooms())),
+        ],
         "Gallery": ["notebooks/index.md", *(f"notebooks/{path.name}" for path in NOTEBOOKS)],
     }
     for entry in config.nav or []:
@@ -169,9 +238,17 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         files.append(File.generated(config, name, abs_src_path=str(path)))
     for name, text in (reference() | {"notebooks/index.md": gallery()}).items():
         files.append(File.generated(config, name, content=text))
+    for path in NOTEBOOKS:
+        if picture := first_picture(path):
+            files.append(File.generated(config, f"notebooks/pictures/{path.stem}.png", content=picture))
     for path in NOTEBOOKS:  # as files of a folder: the plug-in knows no generated ones
         files.append(File(f"notebooks/{path.name}", str(ROOT), config.site_dir, config.use_directory_urls))
     return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Mark what commands print, which nobody copies."""
+    return re.sub(r"^```text$", "``` { .text .printed }", markdown, flags=re.MULTILINE)
 
 
 def flat(links: Iterable[AnchorLink]) -> Iterator[AnchorLink]:

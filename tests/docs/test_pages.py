@@ -41,7 +41,16 @@ MADE = {"benchmarks.md", "scoreboard.md"}
 WRITTEN = sorted(PAGES.keys() - MADE)
 LONG = {
     f"guides/{name}.md"
-    for name in ("attacker", "distances", "questions", "repeated", "shuffler", "synthetic", "two-rounds")
+    for name in (
+        "attacker",
+        "distances",
+        "few-people",
+        "questions",
+        "repeated",
+        "shuffler",
+        "synthetic",
+        "two-rounds",
+    )
 }
 """Pages whose commands search for more than ten seconds."""
 

@@ -298,3 +298,59 @@ def test_a_page_fits_a_telephone(site, browser, name):
     page.goto((site / f"{name}.html").as_uri())
     assert page.evaluate("document.documentElement.scrollWidth") == PHONE
     page.close()
+
+
+def test_every_command_has_its_help_on_the_page_of_commands(pages):
+    from stratagem.cli import COMMANDS
+
+    text = plain(pages["reference/commands.html"])
+    assert all(example in text for _, example in COMMANDS)
+    assert all(f"Usage: stratagem {example.split()[1]} [OPTIONS]" in text for _, example in COMMANDS)
+
+
+def test_the_gallery_shows_the_first_picture_of_a_notebook(site, read):
+    shown = {part for part in read["notebooks/index.html"].parts if part.startswith("pictures/")}
+    drawn = {
+        f"pictures/{path.stem}.png"
+        for path in (ROOT / "notebooks").glob("*.ipynb")
+        if '"image/png"' in path.read_text("utf-8")
+    }
+    assert shown == drawn
+    assert all((site / "notebooks" / one).read_bytes().startswith(b"\x89PNG") for one in shown)
+
+
+def test_a_lost_reader_finds_the_way_back(pages):
+    assert set(Reader(pages["404.html"]).links) >= {
+        "/index.html",
+        "/guides/index.html",
+        "/reference/index.html",
+    }
+
+
+def test_a_page_leads_to_the_next_and_the_one_before(read):
+    assert {"survey.html", "questions.html"} <= set(read["guides/few-people.html"].links)
+
+
+@pytest.mark.parametrize("words", ["optimize", "randomized response", "k-RR", "GDPR"])
+def test_search_finds_what_others_call_it(site, browser, words):
+    page = browser.new_page()
+    page.goto((site / "index.html").as_uri())
+    page.get_by_role("textbox", name="Search").fill(words)
+    found = page.locator(".md-search-result__link")
+    found.first.wait_for()
+    texts = page.locator(".md-search-result__item").all_inner_texts()[:5]
+    assert any(words.lower() in text.lower() for text in texts)
+    page.close()
+
+
+def test_only_what_is_typed_can_be_copied(site, browser):
+    page = browser.new_page()
+    page.goto((site / "index.html").as_uri())
+    page.locator(".md-code__button").first.wait_for(state="attached")
+    for blocks, shown in {".highlight:not(.printed)": True, ".printed": False}.items():
+        buttons = page.locator(f"{blocks} .md-code__button")
+        assert buttons.count() > 0
+        assert (
+            buttons.evaluate_all("all => all.map(one => one.checkVisibility())") == [shown] * buttons.count()
+        )
+    page.close()
