@@ -126,3 +126,11 @@ def test_epsilon_out_of_range_is_one_sentence(epsilon):
     with pytest.raises(ValueError, match="epsilon is") as caught:
         st.lower_bounds(st.histogram(4), epsilon)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("workload", "optimal"),
+    [(st.prefix(2), True), (st.prefix(9), True), (st.explicit(np.eye(20)[:1]), True), (st.prefix(16), False)],
+)
+def test_bounds_say_whether_they_are_the_optimum(workload, optimal):
+    assert st.lower_bounds(workload, 1.0).optimal is optimal

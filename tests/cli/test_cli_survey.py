@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,10 @@ from asked import PEOPLE, counts, estimate, mechanism, people
 from commands import assert_refused, plain, run, run_json
 from reading import Page
 from stratagem.collection.tally import Tally, tally_data
+from stratagem.mechanism.mechanism import Mechanism
 from stratagem.mechanism.usable import LEAST
 from stratagem.report.question import answer_files
+from stratagem.strategies import SurveyPart, SurveyStrategy
 
 FILES = ["age", "région-income", "région", "income", "_a_b"]
 
@@ -206,6 +209,25 @@ def test_the_page_has_a_section_a_question(capsys, folder):
     assert "0.5 ×" not in text
     shares = [one.answer / PEOPLE for one in estimate().table("région").answers]
     assert f"Nord {100 * shares[0]:.1f} %" in text
+
+
+def test_the_page_says_the_median_of_all_people_where_that_is_asked_for(capsys, tmp_path, monkeypatch):
+    """Four in ten gave no income: of all people the median is higher, in its section as before it."""
+    monkeypatch.chdir(tmp_path)
+    income = st.bins("0:3000:1000", unit="euros", no_answer=True)
+    asked = st.Survey({"income": income, "owner": st.labels("no", "yes")}).prefix("income").table("owner")
+    parts = [SurveyPart((k,), st.published.randomised_response(n, 6.0), 0.5) for k, n in ((0, 4), (1, 2))]
+    made = Mechanism.of(SurveyStrategy((4, 2), tuple(parts)), asked.workload, 6.0)
+    made.save("m.ldp.json")
+    users = np.repeat([[0, 0], [1, 1], [2, 0], [3, 1]], [9000, 6000, 9000, 16000], axis=0)
+    reports = made.strategy.randomise(users, np.random.default_rng(1))
+    save(made, np.bincount(reports, minlength=made.strategy.outputs), "n.json")
+    for more, median in (((), "1000 to below 2000"), (("--of-all", "--force"), "2000 to below 3000")):
+        told = ["m.ldp.json", "n.json", "--quantile", "income=0.5", "--summary", "m.html", *more]
+        assert run(capsys, "estimate", *told)[0] == 0
+        text = Page(Path("m.html").read_text("utf-8")).text.replace("\u00a0", " ")
+        medians = re.findall(r"(?:median|income=0.5) ?: (\d+ to below \d+)", text)
+        assert medians == [median] * 2
 
 
 def test_the_page_has_the_title_of_the_file_of_queries(capsys, folder):

@@ -142,7 +142,7 @@ class Bound:
     rule: Rule
     value: float
     proof: Proof | None = field(default=None, compare=False, repr=False)
-    """What anybody can compute the bound from again (see `Proof`); None for bounds in closed form."""
+    """What anybody can compute the bound from again (see `Proof`); None for bounds in closed form, which theory.md proves, and optima."""
 
     @classmethod
     def of(cls, rule: Rule, value: float | None, proof: Proof | None = None) -> tuple[Bound, ...]:
@@ -196,6 +196,11 @@ class Bounds:
             if one.name == name:
                 return one
         raise KeyError(f"{name} was not computed: only {', '.join(one.name for one in self.found)}")
+
+    @property
+    def optimal(self) -> bool:
+        """Whether the largest bound is the optimum: all patterns were tried, or there is one query."""
+        return "exact" in self or self.name == "linear"
 
     def known(self) -> dict[str, float]:
         """Return the bounds on L(Q) that were computed, by name."""

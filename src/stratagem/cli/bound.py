@@ -93,7 +93,7 @@ class Bounded:
         if self.details:
             yield from ("", bound_table(point.bounds))
         more = [] if self.details else ["--details (every lower bound with its meaning)"]
-        if not (self.tight or point.bounds.name == "exact"):
+        if not (self.tight or point.bounds.optimal):
             more.insert(0, "--seconds 30 (may prove that more are needed)")
         if more:
             yield from ("", f"more:  {', '.join(more)}")

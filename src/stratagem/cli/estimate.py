@@ -260,7 +260,8 @@ class AnswerOptions:
             words = {text: "median" if text == "0.5" else f"quantile {text}" for text in told.quantiles}
             quantiles = {words[text]: str(one) for text, one in told.quantiles.items()}
             about = {"name": told.name, "question": self.question or title, "rounds": self.rounds}
-            write_results(self.summary, told.estimate, told.epsilon, quantiles=quantiles, **about)
+            about |= {"quantiles": quantiles, "of_all": self.of_all}
+            write_results(self.summary, told.estimate, told.epsilon, **about)
 
 
 def estimate(

@@ -175,16 +175,18 @@ def write_results(
     question: str = "",
     rounds: int = 1,
     quantiles: Mapping[str, str] | None = None,
+    of_all: bool = False,
 ) -> Path:
     """Write the page on the answers of an estimate; it loads nothing, and the same estimate makes the same bytes.
 
     Every table of the workload has a section, as has every question of a survey; `quantiles`, in words by their names,
-    stand before them. `epsilon` is what all reports of one person reveal at most, `rounds` their number.
+    stand before them. Shares are of those who answered, or `of_all`. `epsilon` is what all reports of one person reveal
+    at most, `rounds` their number.
     """
     target = check_page(path)
     own = epsilon if rounds == 1 else None
     survey = is_survey(found.workload)
-    groups = by_question(found, own)
+    groups = by_question(found, own, of_all=of_all)
     shown = groups[: QUESTIONS if survey else TABLES]
     content = render(
         "report/results.html",

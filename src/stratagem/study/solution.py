@@ -163,7 +163,7 @@ class Solution(Found):
             return f"{proven}{self._beside()}"
         if self.problem.kind != Average.kind:
             return f"{proven} The bound, which is one for a mixture of variances, may limit this more than the search."
-        if self.bounds.name in ("exact", "linear"):
+        if self.bounds.optimal:
             return f"{proven} The bound is the optimum, so that the search limits: try more outputs or another seed."
         return f"{proven} The bound, not the search, is thought to limit: more time may prove a better one."
 
