@@ -142,7 +142,7 @@ class Bound:
     rule: Rule
     value: float
     proof: Proof | None = field(default=None, compare=False, repr=False)
-    """What anybody can compute the bound from again (see `Proof`); None for optima, and for closed forms: see theory.md."""
+    """What anybody can compute the bound from again (see `Proof`); None for optima and closed forms (see theory.md)."""
 
     @classmethod
     def of(cls, rule: Rule, value: float | None, proof: Proof | None = None) -> tuple[Bound, ...]:
