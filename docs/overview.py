@@ -1,62 +1,58 @@
-"""Draw the picture of the README: errors above the proven minimum, Stratagem's and the best published mechanism's.
+"""Draw the picture of the README from its table: people needed by Stratagem, by the best published mechanism, at least.
 
-Run: python docs/overview.py docs/images/overview.png
+Run: python docs/overview.py docs/images (writes overview.svg, and overview-dark.svg for dark pages)
 """
 
+import re
 import sys
 from importlib.resources import as_file, files
+from pathlib import Path
 
 import matplotlib.pyplot as plt
 
-import stratagem as st
-from stratagem.solvers.problem import relative_gap
-
-EPSILONS = (0.25, 0.5, 1.0, 2.0, 3.0, 4.0)
-WORKLOADS = {
-    "prefix, 16 values": st.prefix(16),
-    "all-range, 16 values": st.all_range(16),
-    "pairs of 4 bits": st.marginals("2^4", 2),
-}
-NEAR = 0.0003
-"""Gap at which the search for a bound ends."""
-COLOURS = ("#0072b2", "#009e73", "#cc79a7")
+README = Path(__file__).parents[1] / "README.md"
+ROW = re.compile(r"^\| `([\w-]+)`, (.+?) \| ([\d,]+) \| ([\d,]+) \(`[\w-]+`\) \| ([\d,]+) \|$", re.MULTILINE)
+BARS = {"Stratagem": "#d55e00", "best published mechanism": "#56b4e9", "proven minimum": "#999999"}
+GROUNDS = {"overview.svg": ("#ffffff", "#1f2328"), "overview-dark.svg": ("#0d1117", "#f0f6fc")}
+"""Colours of the page and of words, by file."""
 
 
-def above(workload: st.Workload) -> tuple[list[float], list[float]]:
-    """Return by how many per cent our and the best published total variance is above the proven minimum, by epsilon.
-
-    The variance that one user adds, in the mean over user types, above `Solution.least_variance`.
-    """
-    ours, published = [], []
-    for epsilon in EPSILONS:
-        comparison = st.compare(workload, epsilon)
-        found = comparison.compared[comparison.rows[0].mechanism]
-        best = next(comparison.compared[row.mechanism] for row in comparison.rows if not row.optimised)
-        # on a busy machine the comparison's search for a bound ends by its clock; this one has more time
-        bounds = st.tighten(comparison.bounds, workload, epsilon, found.objective, gap=NEAR, seconds=300)
-        least = found.problem.least(bounds)
-        ours.append(100 * relative_gap(found.accuracy.average_variance, least))
-        published.append(100 * relative_gap(best.accuracy.average_variance, least))
-    return ours, published
+def rows(text: str) -> dict[str, list[int]]:
+    """Return the people needed, bar by bar, for every workload of the table."""
+    return {
+        f"{name}\n{what}": [int(one.replace(",", "")) for one in needed]
+        for name, what, *needed in ROW.findall(text)
+    }
 
 
-def main(path: str) -> None:
-    """Draw the picture."""
+def draw(people: dict[str, list[int]], ground: str, ink: str) -> plt.Figure:
+    """Return the picture: three bars a workload, each with its number."""
+    figure, axes = plt.subplots(figsize=(6, 4.4))
+    figure.set_facecolor(ground)
+    axes.set_facecolor(ground)
+    for k, (bar, colour) in enumerate(BARS.items()):
+        places = [4 * row + k for row in range(len(people))]
+        drawn = axes.barh(places, [needed[k] for needed in people.values()], 0.9, color=colour, label=bar)
+        axes.bar_label(drawn, fmt="{:,.0f}", padding=4, color=ink, fontsize=12)
+    axes.set_yticks([4 * row + 1 for row in range(len(people))], people, color=ink, fontsize=12)
+    axes.set_xticks([])
+    axes.invert_yaxis()
+    axes.set_title("people to ask at ε = 1 (fewer is better)", color=ink, fontsize=13)
+    axes.spines[:].set_visible(False)
+    axes.tick_params(length=0)
+    axes.margins(x=0.16)
+    figure.legend(loc="outside lower center", ncols=2, fontsize=12, labelcolor=ink)
+    return figure
+
+
+def main(folder: str) -> None:
+    """Write the picture for light and for dark pages."""
     with as_file(files("stratagem.report.plots") / "paper.mplstyle") as style:
         plt.style.use(style)
-    figure, axes = plt.subplots(figsize=(7, 3.2))
-    for (name, workload), colour in zip(WORKLOADS.items(), COLOURS, strict=True):
-        ours, published = above(workload)
-        axes.plot(EPSILONS, published, "o-", color=colour, label=f"best published: {name}")
-        axes.plot(EPSILONS, ours, "D--", color=colour, markersize=4)
-    axes.axhline(0, color="black", linewidth=1)
-    axes.set_xscale("log", base=2)
-    axes.set_xticks(EPSILONS, [f"{epsilon:g}" for epsilon in EPSILONS])
-    axes.set_xlabel("privacy budget ε of one person")
-    axes.set_ylabel("variance above the\nproven minimum (%)")
-    axes.plot([], [], "D--", color="grey", markersize=4, label="Stratagem, all three; 0: proven minimum")
-    axes.legend(frameon=False, fontsize=9, loc="center left", bbox_to_anchor=(1, 0.5))
-    figure.savefig(path, dpi=200, bbox_inches="tight")
+    for name, colours in GROUNDS.items():
+        draw(rows(README.read_text("utf-8")), *colours).savefig(
+            Path(folder) / name, bbox_inches="tight", metadata={"Date": None}
+        )
 
 
 if __name__ == "__main__":
