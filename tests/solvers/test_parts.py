@@ -1,6 +1,7 @@
 """Surveys by parts: optima of small ones, six as people ask them, random ones against four other ways."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import pytest
 import stratagem as st
 from stratagem.estimators import evaluate
 from stratagem.published import BASELINES
-from stratagem.solvers import Auto, Parts
+from stratagem.solvers import Auto, Parts, parts
 from stratagem.solvers.certified.patterns import EXHAUSTIVE
 from stratagem.solvers.parts import asks_in_parts
 from stratagem.solvers.problem import problem_of
@@ -147,6 +148,32 @@ def test_parts_that_share_attributes_are_best_for_the_whole(name):
     assert found.gap <= gap
     assert found.strategy.epsilon <= 1
     assert [step.best for step in seen] == sorted((step.best for step in seen), reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("size", "epsilon", "saved"), [(3, 3.0, 0.04), pytest.param(4, 4.0, 0.02, marks=pytest.mark.exhaustive)]
+)
+def test_further_parts_pay_where_not_all_questions_fit_on_one_table(monkeypatch, size, epsilon, saved):
+    """Two of three questions fit on a table: all three pairs end as parts, each worth as much as any other."""
+    monkeypatch.setattr(parts, "CELLS", size**2)
+    workload = st.Survey(f"a={size},b={size},c={size}").table("a").table("b").table("c").workload
+    problem, solver = problem_of(workload, epsilon), Parts(Auto())
+    states = [solver.begin(problem, 0, None)]
+    while not states[-1].stuck:
+        states.append(solver.advance(problem, states[-1]))
+    objectives = [state.objective for state in states]
+    assert objectives == sorted(objectives, reverse=True)
+    joined = max(state.objective for state in states if len(state.questions) == 2)
+    assert problem.bounds.best <= objectives[-1] <= (1 - saved) * joined
+    survey = solver.finish(problem, states[-1])
+    assert {(0, 1), (0, 2), (1, 2)} < {one.attributes for one in survey.parts}
+    W = workload.matrix() - workload.matrix().mean(axis=1, keepdims=True)
+    inverse = np.linalg.pinv(survey.dense().centred_information(), hermitian=True)
+    G = inverse @ W.T @ W @ inverse
+    each = [replace(one, share=1.0) for one in survey.parts if one.share > 0.2]
+    alone = [SurveyStrategy(survey.sizes, (one,)).dense().centred_information() for one in each]
+    worth = [np.trace(G @ C) / np.trace(W @ inverse @ W.T) for C in alone]
+    assert worth == pytest.approx([1] * 3, abs=0.03)
 
 
 def test_a_search_without_time_answers_all_questions():

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import combinations, islice
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 
 from stratagem.bounds.formulas import FAILURES
 from stratagem.estimators import UnsupportedWorkloadError, estimator
@@ -22,7 +24,8 @@ from stratagem.solvers.certified.patterns import EXHAUSTIVE
 from stratagem.solvers.problem import Average, Problem
 from stratagem.solvers.solver import Algorithm, Limits, Solver, check_limits, check_whole, search
 from stratagem.strategies import Strategy, SurveyPart, SurveyStrategy, TranslationStrategy, TwoLevelStrategy
-from stratagem.workloads import Workload
+from stratagem.workloads import Workload, explicit
+from stratagem.workloads.centring import root
 from stratagem.workloads.combined import Stack
 from stratagem.workloads.marginals import Marginals, Parity
 from stratagem.workloads.table import by_attributes, means, on_table
@@ -36,16 +39,23 @@ CELLS = 1000
 APART = 1 + 2 * math.sqrt(2)
 """The E up to which tables are left apart of which neither holds all attributes of the other: there two yes/no
 questions at random are optimal, and larger ones up to a larger E (theory.md, section 15)."""
-GAIN = 1e-4
-"""Relative gain of the variance from which on two parts are joined."""
+GAIN, CLEAR = 1e-4, 0.01
+"""Relative gains of the sum of the roots from which on two parts are joined: where no pair gains more, and at once."""
 SETTLED = 5e-4
 """Gap to the bound at which the search for the strategy of a part ends."""
 FIRST, JOINED, ALONE = 0.5, 0.75, 0.95
 """Share of the time for the parts one by one, and the share until which they are joined, where any may be; the rest is
 for parts that share attributes."""
 GAINED = 1e-3
-"""Relative gain of the variance by a round over parts that share attributes from which on another is tried."""
-ROUND = 8
+"""Relative gain by a round over parts that share attributes, or by further parts, from which on another is tried."""
+FURTHER = 0.5
+"""Share of the time that is left then for the strategies of further parts."""
+HINT = 1e-4
+"""Share of every further part at which it is compared with the others."""
+POWERS, SHARES, NEAR = (1.0, 8.0), (0.0, 0.5), 0.05
+"""Powers of the step of the shares in a round, shares of all further parts together, and how exactly the best of either
+is searched for, over the largest."""
+ROUND = 16
 """Multiplications of a round on n cells of such parts, beside the searches, over n^3."""
 
 
@@ -76,17 +86,25 @@ class AskedTable:
         return math.sqrt(self.excess)
 
 
+Pair = tuple[AskedTable, AskedTable]
+
+
 @dataclass(frozen=True, eq=False)
 class Parting:
-    """Questions of which each device answers one, with the pairs that were found better apart."""
+    """Questions of which each device answers one, and what was found of those that are better apart."""
 
     questions: tuple[AskedTable, ...]
     scale: float
-    apart: frozenset[tuple[tuple[int, ...], tuple[int, ...]]] = frozenset()
+    first: tuple[AskedTable, ...]
+    """The questions one by one, before any were joined."""
+    tried: Mapping[frozenset[AskedTable], AskedTable | None] = field(default_factory=dict)
+    """What was found for two tables together; None where a bound says that they are better apart."""
     survey: SurveyStrategy | None = None
     """The strategy of all parts together, once those that share attributes are improved."""
     cost: float = math.inf
     """The objective of `survey`."""
+    before: float = math.inf
+    """The objective when parts were last added."""
     stuck: bool = False
 
     @property
@@ -95,12 +113,24 @@ class Parting:
         known = math.fsum(one.known for one in self.questions)
         return min(self.cost, self.scale * (known + math.fsum(one.root for one in self.questions) ** 2))
 
+    def gain(self, pair: Pair) -> float:
+        """Return the share of the sum of their roots that two tables save together, as far as this was tried."""
+        both = self.tried.get(frozenset(pair))
+        return 0.0 if both is None else 1 - both.root / math.fsum(one.root for one in pair)
+
+    def joining(self, pair: Pair) -> Parting:
+        """Return the questions with two of them joined to what was found for both."""
+        both = self.tried[frozenset(pair)]
+        assert both is not None, "they gain something"
+        return replace(self, questions=(both, *(one for one in self.questions if one not in pair)))
+
 
 @dataclass(frozen=True)
 class Parts(Algorithm):
     """One part of the questions, drawn at random: each table by the best solver for it alone, joined greedily.
 
-    Those that still share attributes are then improved for what they answer together.
+    Those that still share attributes are then improved for what they answer together, and two questions that are not
+    asked together get a further part on their common table where that pays.
 
     With part i drawn with probability s_i, L/n = v0 + sum_i D_i/s_i, which is v0 + (sum_i D_i^(1/2))^2 at the best
     shares (theory.md, section 15). Two parts are asked together, on the table of all their attributes, if that lowers
@@ -110,9 +140,7 @@ class Parts(Algorithm):
         ValueError: for parameters out of range.
     """
 
-    reference: ClassVar[str] = (
-        "@stratagem, one part of the questions at random, with parts joined where it pays"
-    )
+    reference: ClassVar[str] = "@stratagem, one part of the questions at random, joined where it pays"
     partial: ClassVar[bool] = True
 
     inner: Solver
@@ -133,9 +161,8 @@ class Parts(Algorithm):
     def begin(self, problem: Problem, start: int, best: Any) -> Parting:
         """Return the questions one by one, the small ones first: what these leave of the time is for the large ones."""
         tables = by_attributes(problem.workload)
-        meeting = sum(len(one.attributes) for one in tables) > len(
-            {i for one in tables for i in one.attributes}
-        )
+        asked = [i for one in tables for i in one.attributes]
+        meeting = len(asked) > len({*asked})
         until = deadline().part(FIRST if meeting or ratio(problem.epsilon) > APART else ALONE)
         questions = dict[int, AskedTable]()
         for k in sorted(range(len(tables)), key=lambda k: tables[k].workload.domain_size):
@@ -143,41 +170,51 @@ class Parts(Algorithm):
             with within(until.left / (len(tables) - len(questions))):
                 found = self._alone(Average(workload=queries, epsilon=problem.epsilon))
             questions[k] = _question(tables[k].attributes, queries, found, known)
-        every = (questions[k] for k in range(len(tables)))
-        return Parting(tuple(one for one in every if one.excess > 0), problem.workload.scale)
+        every = tuple(questions[k] for k in range(len(tables)) if questions[k].excess > 0)
+        return Parting(every, problem.workload.scale, every)
 
     def _alone(self, problem: Problem) -> Strategy | TranslationStrategy:
         solver = self.inner.select(problem).solver
-        found = search(solver, problem, lower_bound=0.0)
-        return solver.finish(problem, found.best)
+        return solver.finish(problem, search(solver, problem, lower_bound=0.0).best)
 
     def advance(self, problem: Problem, state: Parting) -> Parting:
-        """Return the survey with the next two parts joined, or known to be better apart; then with better parts."""
-        for one, two in sorted(combinations(state.questions, 2), key=lambda pair: self._cells(problem, pair)):
-            pair = one.attributes, two.attributes
-            if pair in state.apart or self._cells(problem, (one, two)) > CELLS:
+        """Return the survey with two parts tried together or joined; then with better and with further parts.
+
+        Two are joined at once where that gains a lot, and otherwise those that gain the most once all have been tried.
+        """
+        pairs = [] if state.survey else self._pairs(problem, state.questions)
+        for pair in pairs:
+            if frozenset(pair) in state.tried:
                 continue
             if not (seconds := deadline().until(JOINED)):
                 break
             with within(seconds):
-                joined = self._joined(problem, one, two)
-            if joined is None or joined.root >= (one.root + two.root) * (1 - GAIN):
-                return replace(state, apart=state.apart | {pair})
-            rest = tuple(other for other in state.questions if other not in (one, two))
-            return replace(state, questions=(joined, *rest))
-        return self._improved(problem, state)
+                both = self._joined(problem, *pair)
+            state = replace(state, tried={**state.tried, frozenset(pair): both})
+            return state.joining(pair) if state.gain(pair) >= CLEAR else state
+        best = max(pairs, key=state.gain, default=None)
+        if best and state.gain(best) > GAIN:
+            return state.joining(best)
+        found = self._improved(problem, state)
+        return self._extended(problem, found) if found.stuck else found
+
+    def _pairs(self, problem: Problem, tables: Sequence[AskedTable]) -> list[Pair]:
+        """Return the pairs whose common table can be searched, small tables first."""
+        cells = {pair: self._cells(problem, pair) for pair in combinations(tables, 2)}
+        return sorted((pair for pair in cells if cells[pair] <= CELLS), key=lambda pair: cells[pair])
 
     def _improved(self, problem: Problem, state: Parting) -> Parting:
         """Return the survey with strategies and shares for what the parts that share attributes answer for the whole.
 
         Each such part k answers h_k of the queries at the cost D_k/s_k (see `portions`): a better strategy for h_k, and
-        shares in proportion to D_k^(1/2), lower the objective.
+        shares in proportion to D_k^(1/2), lower the objective. A longer step in the same direction, to shares in
+        proportion to s_k (D_k^(1/2)/s_k)^a, lowers it more; a is searched for.
         """
         ended = replace(state, stuck=True)
         before = state.survey or self._survey(problem, state)
-        through, costs = Surveyed(before), [one.excess for one in state.questions]
-        cells = sum(before.parts[k].strategy.domain_size for k in through.overlaps)
-        if not cells or deadline().over or not fits(ROUND * cells**3):
+        further = len(before.parts) - len(state.questions)
+        through, costs = Surveyed(before), [one.excess for one in state.questions] + [0.0] * further
+        if not _fits(through):
             return ended
         with suppress(*BREAKDOWN):
             was = through.objective(problem.workload) if state.survey is None else state.cost
@@ -187,12 +224,64 @@ class Parts(Algorithm):
                 with within(deadline().left / (len(answered) - done)):
                     strategy, costs[k] = self._better(problem, parts[k].strategy, queries)
                 parts[k] = replace(parts[k], strategy=strategy)
-            total = math.fsum(map(math.sqrt, costs))
-            shared = (replace(one, share=math.sqrt(D) / total) for one, D in zip(parts, costs, strict=True))
-            found = replace(before, parts=tuple(shared))
-            if (cost := estimator(found).objective(problem.workload)) < was:
-                return replace(state, survey=found, cost=cost, stuck=cost > (1 - GAINED) * was)
+            towards = (np.sqrt(costs) / [one.share for one in parts]).tolist()
+
+            def found(power: float) -> SurveyStrategy:
+                both = zip(parts, towards, strict=True)
+                return SurveyStrategy.of(
+                    before.sizes, (replace(one, share=one.share * step**power) for one, step in both)
+                )
+
+            survey, cost = _least(found, problem.workload, POWERS)
+            if cost < was:
+                return replace(state, survey=survey, cost=cost, stuck=cost > (1 - GAINED) * was)
         return ended
+
+    def _extended(self, problem: Problem, state: Parting) -> Parting:
+        """Return the survey with further parts, on the common tables of two questions, where these pay.
+
+        A further part with the share s, taken from all others alike, changes the excess D at the rate D - tr(G C_k)
+        at first: those with tr(G C_k) = D_k/s^2 above D may lower it, at the best share (theory.md, section 15).
+        """
+        was, ended = state.objective, replace(state, stuck=True)
+        if ratio(problem.epsilon) <= APART or was > (1 - GAINED) * state.before:
+            return ended
+        survey = state.survey or self._survey(problem, state)
+        excess = was / state.scale - math.fsum(one.known for one in state.questions)
+        with suppress(*BREAKDOWN):
+            tried = self._tried(problem, state, survey)
+            hint = Surveyed(_with(survey, tried, np.ones(len(tried)), HINT))
+            if not _fits(hint):
+                return ended
+            answered = portions(hint.overlaps, hint.asked(problem.workload))
+            costs = [_cost(one.strategy, answered[k]) for k, one in enumerate(tried, len(survey.parts))]
+            shares = [one.share for one in hint.strategy.parts[len(survey.parts) :]]
+            gains = np.maximum(np.array(costs) / np.square(shares) / excess - 1 - GAINED, 0.0)
+            if not gains.any():
+                return ended
+            found = partial(_with, survey, tried, gains / gains.sum())
+            best, cost = _least(found, problem.workload, SHARES)
+            if cost < was:
+                return replace(state, survey=best, cost=cost, before=was, stuck=False)
+        return ended
+
+    def _tried(self, problem: Problem, state: Parting, survey: SurveyStrategy) -> list[AskedTable]:
+        """Return what is found for pairs of questions on a common table that no part holds."""
+        tables = [*dict.fromkeys((*state.first, *state.questions))]
+        held = [{*part.attributes} for part in survey.parts]
+        pairs = [
+            (one, two)
+            for one, two in self._pairs(problem, tables)
+            if not any({*one.attributes, *two.attributes} <= own for own in held)
+        ]
+        found = dict[tuple[int, ...], AskedTable]()
+        for pair, seconds in deadline().part(FURTHER).shares(pairs):
+            with within(seconds):
+                known = frozenset(pair) in state.tried
+                both = state.tried[frozenset(pair)] if known else self._joined(problem, *pair)
+            if both is not None:
+                found.setdefault(both.attributes, both)
+        return list(found.values())
 
     def _better(self, problem: Problem, known: Any, asked: Workload) -> tuple[Any, float]:
         """Return the best strategy for queries of mean zero, the known one or another, and its excess."""
@@ -200,7 +289,7 @@ class Parts(Algorithm):
         if asked.domain_size <= CELLS and not deadline().over:
             with suppress(*BREAKDOWN):
                 found.append(self._alone(Average(workload=asked, epsilon=problem.epsilon)))
-        values = [estimator(one).objective(asked) / asked.scale for one in found]
+        values = [_cost(one, asked) for one in found]
         return min(zip(found, values, strict=True), key=lambda pair: pair[1])
 
     def _cells(self, problem: Problem, pair: Sequence[AskedTable]) -> int:
@@ -228,7 +317,11 @@ class Parts(Algorithm):
             fresh = Certified(seed=self.seed, gap=SETTLED)
             mixture = self._mixture(asked, one, two, attributes)
             starts = [fresh] if mixture is None else [fresh, replace(fresh, resume=mixture)]
-            tried = [new for solver in starts if (new := _searched(solver, asked)) is not None]
+            centred = replace(asked, workload=explicit(root(asked.workload).T))
+            tried = []
+            for solver, seconds in deadline().shares(starts):
+                with within(seconds), suppress(*BREAKDOWN):
+                    tried.append(solver.finish(centred, search(solver, centred).best))
             if not tried:
                 return None
             found = min(tried, key=lambda new: estimator(new).objective(asked.workload))
@@ -265,17 +358,39 @@ class Parts(Algorithm):
 
     def _survey(self, problem: Problem, state: Parting) -> SurveyStrategy:
         """Return the strategy of all parts with the best shares of parts that share no attributes."""
-        total = math.fsum(one.root for one in state.questions)
-        parts = tuple(SurveyPart(one.attributes, one.strategy, one.root / total) for one in state.questions)
-        return SurveyStrategy(problem.workload.domain.sizes, parts)
+        parts = (SurveyPart(one.attributes, one.strategy, one.root) for one in state.questions)
+        return SurveyStrategy.of(problem.workload.domain.sizes, parts)
 
 
-def _searched(solver: Certified, problem: Problem) -> Strategy | None:
-    """Return what a search finds; None where it leaves double precision."""
-    try:
-        return solver.finish(problem, search(solver, problem).best)
-    except BREAKDOWN:
-        return None
+def _least(
+    found: Callable[[float], SurveyStrategy], workload: Workload, bounds: tuple[float, float]
+) -> tuple[SurveyStrategy, float]:
+    """Return the survey of least objective of those between bounds, and its objective."""
+    near = {"xatol": NEAR * bounds[1]}
+    best: Any = minimize_scalar(
+        lambda x: estimator(found(x)).objective(workload), bounds=bounds, method="bounded", options=near
+    )
+    return found(best.x), float(best.fun)
+
+
+def _cost(strategy: Any, asked: Workload) -> float:
+    """Return the excess D of the answers to queries of mean zero."""
+    return estimator(strategy).objective(asked) / asked.scale
+
+
+def _fits(through: Surveyed) -> bool:
+    """Return whether parts share attributes, and a round over these fits into the time."""
+    cells = sum(through.strategy.parts[k].strategy.domain_size for k in through.overlaps)
+    return cells > 0 and not deadline().over and fits(ROUND * cells**3)
+
+
+def _with(
+    survey: SurveyStrategy, further: Sequence[AskedTable], weights: np.ndarray, share: float
+) -> SurveyStrategy:
+    """Return a survey with further parts of some weights, for a share of the sum, which all others lose alike."""
+    both = zip(further, (weights * share / (1 - share)).tolist(), strict=True)
+    added = (SurveyPart(one.attributes, one.strategy, each) for one, each in both)
+    return SurveyStrategy.of(survey.sizes, (*survey.parts, *added))
 
 
 def _question(

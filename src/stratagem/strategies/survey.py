@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, final
 
@@ -83,6 +83,13 @@ class SurveyStrategy(Randomiser):
             raise ValueError(
                 f"the parts are drawn with shares that add up to {total:g}: give positive ones of sum 1"
             )
+
+    @classmethod
+    def of(cls, sizes: tuple[int, ...], parts: Iterable[SurveyPart]) -> SurveyStrategy:
+        """Return the survey with shares in proportion to those of parts, without the parts that have none."""
+        drawn = [one for one in parts if one.share > 0]
+        total = math.fsum(one.share for one in drawn)
+        return cls(sizes, tuple(replace(one, share=one.share / total) for one in drawn))
 
     @property
     def domain_size(self) -> int:
