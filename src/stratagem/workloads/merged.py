@@ -208,12 +208,7 @@ class Padded(Workload):
 
 
 def answered(domain: Domain) -> Domain:
-    """Return the values that have an order, where a value of the domain stands for no answer, else the domain itself.
-
-    >>> from stratagem.domain import bins
-    >>> answered(Domain.of(bins([0, 18, 65], other=True, no_answer=True))).sizes
-    (2,)
-    """
+    """Return the values that have an order where one stands for no answer, else the domain itself."""
     values = domain.attributes[0].values
     if len(domain.attributes) > 1 or not values.no_answer:
         return domain
@@ -221,5 +216,11 @@ def answered(domain: Domain) -> Domain:
 
 
 def padded(workload: Prefix | AllRange, domain: Domain) -> Workload:
-    """Return prefixes or ranges of the values of a domain that are `answered` as queries over the domain."""
+    """Return prefixes or ranges of the values of a domain that are `answered` as queries over the domain.
+
+    >>> from stratagem.domain import bins
+    >>> domain = Domain.of(bins([0, 18, 65], other=True, no_answer=True))
+    >>> padded(Prefix(answered(domain)), domain).matrix().tolist()
+    [[1.0, 0.0, 0.0, 0.0], [1.0, 1.0, 0.0, 0.0]]
+    """
     return workload if workload.domain is domain else Padded(workload, domain)
