@@ -129,6 +129,7 @@ def bound(
     They hold for unbiased estimates from one report per user. Biased estimates may have smaller errors.
     """
     from stratagem.math.privacy import check
+    from stratagem.workloads.given import load
 
     if proof.check_file is not None:
         if workload is not None or epsilon is not None:
@@ -143,13 +144,13 @@ def bound(
         raise ValueError("--certificate proves one bound on the average: leave out --over and --objective")
     check_plot(plot, force=force)
     check_free(certificate, (".npz",), force=force)
-    asked = queries.read(workload, domain)
+    asked = load(workload, domain=domain, **queries.read())
     tight = tight or seconds is not None
     if tight:
         note(f"tightening bounds for at most {deadline().left:.0f} s; Ctrl-C ends it")
     where: tuple[Any, Any] = (asked, [check(epsilon)])
     if over is not None:
-        where = read_over(over, asked, epsilon, lambda text: queries.read(workload, text))
+        where = read_over(over, asked, epsilon, workload, queries)
     line = _computed(*where, goal.read(asked), tight=tight and certificate is None)
     if plot is not None:
         line.plot(plot)

@@ -43,9 +43,10 @@ def central(
     """Set the mechanisms of a trusted curator side by side, each tuned for a workload."""
     from stratagem.central import compare
     from stratagem.central.measurement import check
+    from stratagem.workloads.given import load
 
     relation = check(neighbours)
-    asked = queries.read(workload, domain)
+    asked = load(workload, domain=domain, **queries.read())
     with progress("comparing"):
         found = compare(asked, epsilon, relation, delta)
     write_result(replace(found, name=workload), json=json)

@@ -199,7 +199,9 @@ def _sweep(request: Request, over: str, on_step: Callback) -> Sweep:
         raise ValueError("a prior was given with --over, which compares without one: leave one of them out")
     if request.users is not None:
         raise ValueError("--data was given with --over, which compares without data: leave one of them out")
-    workloads, budgets = read_over(over, request.workload, request.epsilon, request.elsewhere)
+    workloads, budgets = read_over(
+        over, request.workload, request.epsilon, request.name, request.asked.queries
+    )
     return sweep(workloads, budgets, request.solver, on_step, objective=request.goal["objective"])
 
 

@@ -94,9 +94,11 @@ class OtherOptions:
 
     def read(self, mechanism: Mechanism) -> Workload | None:
         """Return other queries over a mechanism's domain; numbers are the middles of its bins, and other is none."""
+        from stratagem.workloads.given import load
+
         if self.workload is None:
             return None
-        asked = self.queries.read(self.workload, mechanism.domain)
+        asked = load(self.workload, domain=mechanism.domain, **self.queries.read())
         return self.queries.about_numbers(self.workload, asked, gaps=True)
 
     @property

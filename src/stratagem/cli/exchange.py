@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 from stratagem.cli.command import options
-from stratagem.cli.layout import check_values_kept, read_described, read_values
+from stratagem.cli.layout import check_values_kept, read_values
 from stratagem.cli.option import (
     DOMAIN,
     EPSILON,
@@ -29,6 +29,7 @@ from stratagem.cli.option import (
     read_prior,
 )
 from stratagem.cli.output import write, write_result
+from stratagem.cli.request import read_described
 
 if TYPE_CHECKING:
     from stratagem.mechanism.matrix_import import MatrixImport

@@ -8,12 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stratagem.cli.option import QueryOptions, ValueOptions
+from stratagem.cli.option import ValueOptions
 
 if TYPE_CHECKING:
     from stratagem.domain import Attribute, Bins, Domain, Labels
     from stratagem.domain.policy import InvalidValuesError, Policy
-    from stratagem.workloads import Workload
 
 ALONE = "value"
 """Name of an attribute that nobody names."""
@@ -49,28 +48,6 @@ def policy_options(policy: Policy) -> list[str]:
         for pair in (*pairs, *([("--decimal", policy.decimal)] if policy.decimal else []))
         for word in pair
     ]
-
-
-def read_described(
-    workload: str,
-    domain: str | None,
-    queries: QueryOptions,
-    values: ValueOptions,
-    found: Layout | None = None,
-) -> Workload:
-    """Return the workload that the command line names, over what its values are; edges or labels may give its domain.
-
-    `found` is a layout that a file of values gave.
-    """
-    from stratagem.workloads.given import leaves_domain
-    from stratagem.workloads.serial import over
-
-    if found is None and domain is None and leaves_domain(workload):
-        found = derive(values)
-    asked = queries.read(workload, found.domain if found else domain)
-    if found is None:
-        asked = over(asked, read_values(asked.domain, values).attributes)
-    return queries.about_numbers(workload, asked)
 
 
 def derive(

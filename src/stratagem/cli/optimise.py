@@ -15,7 +15,7 @@ from typer import Argument
 from stratagem.cli.collect import to_ask
 from stratagem.cli.compare import comparison_lines, found_data, found_lines, more
 from stratagem.cli.interruption import interrupted, keeping, note, progress
-from stratagem.cli.layout import check_values_kept, read_described
+from stratagem.cli.layout import check_values_kept
 from stratagem.cli.option import (
     ALL,
     DETAILS,
@@ -51,6 +51,7 @@ from stratagem.cli.request import (
     SampleOptions,
     check_line,
     no_budget,
+    read_described,
     requested,
 )
 
@@ -185,11 +186,15 @@ def marked(solution: Solution) -> Solution:
 
 def check_out(out: Path | None, *, plain: bool, force: bool, bundled: bool = False) -> None:
     """Refuse a file that could not be written, exists or would lose something, before the work."""
+    from stratagem.io.target import check_target
     from stratagem.mechanism.export.saved import WRITERS, check_prior_kept
     from stratagem.mechanism.mechanism import SUFFIX
 
-    check_free(out, (SUFFIX,) if bundled else (*WRITERS, SUFFIX), force=force)
-    if out is not None and not plain:
+    if out is None:
+        return
+    check_target(out, (SUFFIX,) if bundled else (*WRITERS, SUFFIX))
+    check_free(out, force=force)
+    if not plain:
         check_prior_kept(out)
 
 
@@ -207,13 +212,13 @@ class SavedSolution:
     @staticmethod
     def saved(solution: Solution, name: str, out: Path | None, goal: GoalOptions) -> SavedSolution:
         """Write a solution to the file asked for, checked before, if any."""
-        from stratagem.mechanism.export.saved import holds_interruption, write_checked
+        from stratagem.mechanism.export.saved import holds_interruption
         from stratagem.mechanism.mechanism import SUFFIX
 
         outputs = solution.strategy.outputs
         if out is not None:
             kept = solution.kept(out, name)
-            write_checked(out, kept)
+            kept.write_checked(out)
             outputs = kept.strategy.outputs
             if solution.interrupted and not holds_interruption(out):
                 note(f"the search was interrupted, which {out} cannot say: *{SUFFIX}, .npz and .mat can")

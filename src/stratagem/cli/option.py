@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from stratagem.domain.policy import Policy
     from stratagem.mechanism.mechanism import Mechanism
     from stratagem.solvers import Solver
-    from stratagem.workloads import Domain, Workload
+    from stratagem.workloads import Workload
 
 WORKLOAD = Annotated[
     str, Argument(metavar="WORKLOAD", help="A name of `stratagem list`, or a .toml, .npy or .csv file.")
@@ -108,11 +108,9 @@ class QueryOptions:
     order: Annotated[int | None, Option(help="Attributes a marginal or parity touches.")] = None
     width: Annotated[int | None, Option(help="Most values a range spans.")] = None
 
-    def read(self, name: str, domain: Domain | str | None) -> Workload:
-        """Return the workload of a name, or of a file."""
-        from stratagem.workloads.given import load
-
-        return load(name, domain=domain, order=self.order, width=self.width)
+    def read(self) -> dict[str, Any]:
+        """Return the order and the width as `load` takes them."""
+        return {"order": self.order, "width": self.width}
 
     def about_numbers(self, name: str, asked: Workload, *, gaps: bool = False) -> Workload:
         """Return the workload; if it asks about numbers and its attribute has bins, about the middles of these.

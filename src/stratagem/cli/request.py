@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Option
 
 from stratagem.cli.command import chosen, options
-from stratagem.cli.layout import Layout, derive, named_columns, policy_options, read_described, read_sources
+from stratagem.cli.layout import Layout, derive, named_columns, policy_options, read_sources, read_values
 from stratagem.cli.option import (
     AS_IS,
     DOMAIN,
@@ -81,10 +81,6 @@ class Request:
         assert self.budget is not None, "the option is required"
         return self.budget
 
-    def elsewhere(self, domain: str) -> Workload:
-        """Return the same queries on another domain."""
-        return self.asked.queries.read(self.name, domain)
-
     @staticmethod
     def of(
         workload: str, epsilon: float | None, asked: AskedOptions, sample: SampleOptions = NO_FILE
@@ -117,6 +113,28 @@ class Request:
             users=users,
             source=_source(sample, policy, users),
         )
+
+
+def read_described(
+    workload: str,
+    domain: str | None,
+    queries: QueryOptions,
+    values: ValueOptions,
+    found: Layout | None = None,
+) -> Workload:
+    """Return the workload that the command line names, over what its values are; edges or labels may give its domain.
+
+    `found` is a layout that a file of values gave.
+    """
+    from stratagem.workloads.given import leaves_domain, load
+    from stratagem.workloads.serial import over
+
+    if found is None and domain is None and leaves_domain(workload):
+        found = derive(values)
+    asked = load(workload, domain=found.domain if found else domain, **queries.read())
+    if found is None:
+        asked = over(asked, read_values(asked.domain, values).attributes)
+    return queries.about_numbers(workload, asked)
 
 
 def _described(workload: str, asked: AskedOptions, sample: SampleOptions, policy: Policy) -> Layout | None:
@@ -313,12 +331,14 @@ OVER = Annotated[
 
 
 def read_over(
-    over: str, workload: Workload, epsilon: float, elsewhere: Callable[[str], Workload]
+    over: str, workload: Workload, epsilon: float, name: str, queries: QueryOptions
 ) -> tuple[Workload | list[Workload], float | list[float]]:
     """Return the workload and budget of a command, one of them replaced by the several that --over names.
 
-    `elsewhere` reads a domain and returns the same queries there.
+    `name` and `queries` are what the workload was read from, so that other domains get the same queries.
     """
+    from stratagem.workloads.given import load
+
     axis, _, places = over.partition("=")
     if axis not in AXES or not places or "=" in places:
         raise ValueError(
@@ -327,7 +347,7 @@ def read_over(
         )
     if axis == "epsilon":
         return workload, [_number(text) for text in places.split(",")]
-    return [elsewhere(text) for text in places.split(",")], epsilon
+    return [load(name, domain=text, **queries.read()) for text in places.split(",")], epsilon
 
 
 def read_budgets(over: str) -> list[float]:

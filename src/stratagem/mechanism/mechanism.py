@@ -307,7 +307,10 @@ class Mechanism:
         Raises:
             ValueError: for another suffix, a folder that does not exist, or a file that exists, unless `overwrite`.
         """
-        path = check_target(path, (SUFFIX,), overwrite=overwrite)
+        return self.write_checked(check_target(path, (SUFFIX,), overwrite=overwrite))
+
+    def write_checked(self, path: Path) -> Path:
+        """Write the bundle to a path that `check_target` returned."""
         with written_atomically(path) as file:
             file.write(self.text)
         return path

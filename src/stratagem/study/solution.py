@@ -20,7 +20,7 @@ from stratagem.io.target import check_target
 from stratagem.math.number import above_minimum, count_text
 from stratagem.math.shuffling import CentralPrivacy
 from stratagem.mechanism.export.certificate_file import Certificate, certified
-from stratagem.mechanism.export.saved import WRITERS, StoredStrategy, write_checked
+from stratagem.mechanism.export.saved import WRITERS, StoredStrategy
 from stratagem.mechanism.mechanism import SUFFIX, Mechanism
 from stratagem.solvers.problem import Average, Problem
 from stratagem.solvers.solver import Status, Step, outlook
@@ -255,7 +255,7 @@ class Solution(Found):
                 matrix that is too large, or what the format cannot hold; and as `mechanism`.
         """
         path = check_target(path, self.suffixes, overwrite=overwrite)
-        return write_checked(path, self.kept(path, name))
+        return self.kept(path, name).write_checked(path)
 
     @property
     def suffixes(self) -> tuple[str, ...]:

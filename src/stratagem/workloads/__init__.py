@@ -19,7 +19,7 @@ from stratagem.workloads.combined import Stack, Weighted
 from stratagem.workloads.explicit import Explicit, power_queries
 from stratagem.workloads.identity import Identity, Total
 from stratagem.workloads.marginals import Marginals, Parity
-from stratagem.workloads.merged import of_answers
+from stratagem.workloads.merged import answered, padded
 from stratagem.workloads.product import Product
 from stratagem.workloads.ranges import AllRange, Prefix
 from stratagem.workloads.workload import OPERATIONS, Workload
@@ -50,7 +50,8 @@ def prefix(domain: DomainLike) -> Workload:
     >>> prefix(4).answer([5, 0, 2, 1]).tolist()
     [5.0, 5.0, 7.0, 8.0]
     """
-    return of_answers(Domain.of(domain), Prefix)
+    domain = Domain.of(domain)
+    return padded(Prefix(answered(domain)), domain)
 
 
 def all_range(domain: DomainLike, width: int | None = None) -> Workload:
@@ -62,7 +63,8 @@ def all_range(domain: DomainLike, width: int | None = None) -> Workload:
     8390656
     """
     domain = Domain.of(domain)
-    return of_answers(domain, lambda part: AllRange(part, part.sizes[0] if width is None else width))
+    ordered = answered(domain)
+    return padded(AllRange(ordered, ordered.sizes[0] if width is None else width), domain)
 
 
 def marginals(domain: DomainLike, order: int) -> Workload:

@@ -275,9 +275,13 @@ def _entry_of(name: str | Path) -> Entry | None:
 
 
 def _from_entry(entry: Entry, request: Wanted) -> Workload:
-    recipe = FamilyRecipe if "family" in entry.settings else QueryRecipe
     with naming(entry.source):
-        return build(recipe, entry.settings, entry.source, also=HEADER).workload(request, entry.source)
+        if "family" not in entry.settings:
+            asked = build(QueryRecipe, entry.settings, entry.source, also=HEADER)
+            return asked.workload(request, entry.source)
+        recipe = build(FamilyRecipe, entry.settings, entry.source, also=HEADER)
+        make, domain, options = recipe.settled(request, entry.source)
+        return make(domain, **options)
 
 
 def _from_matrix(path: Path, request: Wanted) -> Workload:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -208,14 +207,20 @@ class Padded(Workload):
         return self._padded(self.workload.adjoint(y))
 
 
-def of_answers(domain: Domain, ask: Callable[[Domain], Any]) -> Workload:
-    """Return prefixes or ranges of the values that have an order, where a value of the domain stands for no answer.
-
-    >>> from stratagem.domain import bins
-    >>> of_answers(Domain.of(bins([0, 18, 65], other=True, no_answer=True)), Prefix).matrix().tolist()
-    [[1.0, 0.0, 0.0, 0.0], [1.0, 1.0, 0.0, 0.0]]
-    """
+def answered(domain: Domain) -> Domain:
+    """Return the values that have an order where one stands for no answer, else the domain itself."""
     values = domain.attributes[0].values
     if len(domain.attributes) > 1 or not values.no_answer:
-        return ask(domain)
-    return Padded(ask(Domain.sized(domain.names, (values.size - len(values.outside),))), domain)
+        return domain
+    return Domain.sized(domain.names, (values.size - len(values.outside),))
+
+
+def padded(workload: Prefix | AllRange, domain: Domain) -> Workload:
+    """Return prefixes or ranges of the values of a domain that are `answered` as queries over the domain.
+
+    >>> from stratagem.domain import bins
+    >>> domain = Domain.of(bins([0, 18, 65], other=True, no_answer=True))
+    >>> padded(Prefix(answered(domain)), domain).matrix().tolist()
+    [[1.0, 0.0, 0.0, 0.0], [1.0, 1.0, 0.0, 0.0]]
+    """
+    return workload if workload.domain is domain else Padded(workload, domain)

@@ -161,8 +161,8 @@ class FamilyRecipe:
     order: int | None = None
     width: int | None = None
 
-    def workload(self, request: Wanted, source: str) -> Workload:
-        """Return the family's workload on the caller's domain; the caller's options win over the file's."""
+    def settled(self, request: Wanted, source: str) -> tuple[Callable[..., Workload], Domain, dict[str, Any]]:
+        """Return what makes the family, the caller's domain, and the options; the caller's win over the file's."""
         family = FAMILIES.get(self.family) if isinstance(self.family, str) else None
         if family is None:
             raise ValueError(
@@ -176,7 +176,7 @@ class FamilyRecipe:
                 f"{source} was given no domain, but fits any: add for example domain=64, domain='2^6' or "
                 "domain='age=100,sex=2'"
             )
-        return family.make(request.domain, **options)
+        return family.make, request.domain, options
 
 
 @dataclass(frozen=True)

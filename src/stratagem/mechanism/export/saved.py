@@ -65,6 +65,14 @@ class StoredStrategy:
         if self.prior is not None:
             object.__setattr__(self, "prior", check_prior(self.prior, self.workload.domain_size))
 
+    def write_checked(self, path: Path) -> Path:
+        """Write it in the format of the suffix to a path that `check_target` returned."""
+        if self.prior is not None:
+            check_prior_kept(path)
+        with written_atomically(path) as file:
+            WRITERS[path.suffix.lower()](file, self)
+        return path
+
 
 def save(path: str | Path, stored: StoredStrategy) -> Path:
     """Write a strategy: .npz for everything, .csv, .mat and .parquet for the matrix (.mat with epsilon too).
@@ -78,7 +86,7 @@ def save(path: str | Path, stored: StoredStrategy) -> Path:
     Raises:
         ValueError: for another suffix, a folder that does not exist, or a prior in a format without one.
     """
-    return write_checked(check_target(path, tuple(WRITERS)), stored)
+    return stored.write_checked(check_target(path, tuple(WRITERS)))
 
 
 def check_prior_kept(path: Path) -> None:
@@ -235,20 +243,9 @@ def write_saved(path: str | Path, saved: Mechanism | StoredStrategy) -> Path:
     Raises:
         ValueError: for another suffix, a folder that does not exist, or a format that cannot hold it.
     """
-    return write_checked(check_target(path, (*WRITERS, SUFFIX)), saved)
-
-
-def write_checked(path: Path, saved: Mechanism | StoredStrategy) -> Path:
-    """Write as `write_saved` does, to a path that `check_target` returned."""
-    bundled = path.name.lower().endswith(SUFFIX)
-    if not bundled and saved.prior is not None:
-        check_prior_kept(path)
-    with written_atomically(path) as file:
-        if bundled:
-            file.write(to_mechanism(saved).text)
-        else:
-            WRITERS[path.suffix.lower()](file, to_stored(saved))
-    return path
+    path = check_target(path, (*WRITERS, SUFFIX))
+    kept = to_mechanism(saved) if path.name.lower().endswith(SUFFIX) else to_stored(saved)
+    return kept.write_checked(path)
 
 
 def to_stored(saved: Mechanism | StoredStrategy) -> StoredStrategy:
