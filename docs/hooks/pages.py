@@ -247,7 +247,10 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Mark what commands print, which nobody copies."""
+    """Mark what commands print, which nobody copies, and find the pictures of files of the repository."""
+    markdown = (
+        markdown.replace("](../../docs/images/", "](images/") if page.file.src_uri in INCLUDED else markdown
+    )
     return re.sub(r"^```text$", "``` { .text .printed }", markdown, flags=re.MULTILINE)
 
 

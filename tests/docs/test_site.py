@@ -27,20 +27,34 @@ PUBLIC = {f"stratagem.{name}" for name in public_names()}
 """Every public name of the package, by its full name."""
 PHONE = 360
 """Width of a narrow screen in pixels."""
-CONTRAST = """() => {
+LEGIBLE = """() => {
   const numbers = colour => colour.match(/[\\d.]+/g).map(Number);
   const light = colour => colour.slice(0, 3).map(one => one / 255)
     .map(one => one <= 0.04045 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4)
     .reduce((sum, one, k) => sum + one * [0.2126, 0.7152, 0.0722][k], 0.05);
-  return Math.min(...[...document.querySelectorAll(".highlight-ipynb span[class]")].map(word => {
-    const ground = numbers(getComputedStyle(word.closest(".highlight-ipynb")).backgroundColor);
-    const [red, green, blue, cover = 1] = numbers(getComputedStyle(word).color);
-    const seen = [red, green, blue].map((one, k) => cover * one + (1 - cover) * ground[k]);
-    const [dark, bright] = [light(seen), light(ground)].sort((a, b) => a - b);
-    return bright / dark;
-  }));
+  const ground = one => {
+    for (; one; one = one.parentElement) {
+      const colour = numbers(getComputedStyle(one).backgroundColor);
+      if ((colour[3] ?? 1) > 0.5) return colour;
+    }
+    return [255, 255, 255];
+  };
+  const found = [], texts = document.createTreeWalker(document.querySelector("article"), NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const word = texts.currentNode.parentElement;
+    if (!texts.currentNode.textContent.trim() || !word.checkVisibility()) continue;
+    if (word.closest("svg, math, script, style, .headerlink, sup, sub")) continue;
+    const style = getComputedStyle(word), behind = ground(word);
+    const [red, green, blue, cover = 1] = numbers(style.color);
+    const seen = [red, green, blue].map((one, k) => cover * one + (1 - cover) * behind[k]);
+    const [dark, bright] = [light(seen), light(behind)].sort((a, b) => a - b);
+    found.push([bright / dark, parseFloat(style.fontSize), word.outerHTML.slice(0, 80)]);
+  }
+  return found;
 }"""
-"""The least contrast of the code of a notebook with its ground, as the guidelines for accessible pages define it."""
+"""Contrast of every text of a page with its ground, as the guidelines for accessible pages define it, and its size in
+pixels; but for the marks of headings, which show under the mouse, and indices."""
+CLEAR, SMALLEST = 4.5, 13
 
 
 class Reader(HTMLParser):
@@ -263,12 +277,33 @@ def test_search_finds_what_notebooks_say_and_neither_their_code_nor_outputs(site
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_code_of_notebooks_is_readable_and_outputs_keep_their_rows(site, browser, scheme):
+def test_outputs_of_notebooks_keep_their_rows(site, browser, scheme):
     page = browser.new_page(color_scheme=scheme)
     page.goto((site / "notebooks/20-how-far-from-optimal.html").as_uri())
-    assert page.evaluate(CONTRAST) >= 4.5
     rows = page.locator(".jp-RenderedText pre").first
     assert rows.evaluate("one => getComputedStyle(one).whiteSpace") == "pre"
+    page.close()
+
+
+LOOKED_AT = [
+    "index",
+    "choose",
+    "guides/browser",
+    "theory",
+    "reference/bounds",
+    "scoreboard",
+    "notebooks/40-marginals",
+]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", LOOKED_AT)
+def test_words_are_large_and_stand_out(site, browser, name, scheme):
+    page = browser.new_page(viewport={"width": 1280, "height": 800}, color_scheme=scheme)
+    page.goto((site / f"{name}.html").as_uri())
+    seen = page.evaluate(LEGIBLE)
+    assert len(seen) > 50
+    assert [one for one in seen if one[0] < CLEAR or one[1] < SMALLEST] == []
     page.close()
 
 
