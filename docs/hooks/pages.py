@@ -2,6 +2,7 @@
 
 import ast
 import base64
+import html
 import importlib
 import inspect
 import json
@@ -26,7 +27,10 @@ INCLUDED = {
     "changelog.md": ROOT / "CHANGELOG.md",
 }
 """Pages that are files of the repository."""
-NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+EARLY = {"00-first-strategy", "60-running-a-survey"}
+"""The notebooks that a newcomer reads before all others."""
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"), key=lambda path: (path.stem not in EARLY, path.stem))
+"""The notebooks in the order in which they are read."""
 TITLES = {"io": "Version"}
 """Titles of the pages of the reference whose folder does not name them well."""
 APART = {"central", "counts"}
@@ -67,6 +71,10 @@ LINKS = {
 """Links of notebooks, and where they lead on the site."""
 HEADING = re.compile(r'<h[1-6] id="([^"]+)">(.*?)<a class="anchor-link"', re.DOTALL)
 """A heading of a notebook: its anchor and its text."""
+HEADING_OR_PICTURE = re.compile(
+    rf'{HEADING.pattern}|alt="No description has been provided for this image"', re.DOTALL
+)
+"""A heading of a notebook, or what stands in place of the words about a picture below it."""
 UNSEARCHED = re.compile(
     r'<div class="(highlight-ipynb[^"]*"><pre|clipboard-copy-txt"|jp-OutputArea jp-Cell-outputArea")'
     r'|<span class="notice"'
@@ -261,12 +269,33 @@ def flat(links: Iterable[AnchorLink]) -> Iterator[AnchorLink]:
         yield from flat(link.children)
 
 
+def plain(title: str) -> str:
+    """Return the words of a heading without its tags."""
+    return re.sub(r"<[^>]+>", "", title)
+
+
+def described(content: str) -> str:
+    """Let the heading above a picture of a notebook say what the picture is about, and count the pictures below it."""
+    title, number = "", 0
+
+    def words(found: re.Match[str]) -> str:
+        nonlocal title, number
+        if found[1]:
+            title, number = plain(found[2]), 0
+            return found[0]
+        number += 1
+        return f'alt="{html.escape(html.unescape(title))} (picture {number})"'
+
+    return HEADING_OR_PICTURE.sub(words, content)
+
+
 def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Let links of notebooks lead to pages of the site, contents to headings, and no search to code or outputs."""
+    """Make a notebook a page: its links, contents and pictures, and no search in code or outputs."""
     if not page.file.src_uri.endswith(".ipynb"):
         return content
     for link, (anchor, title) in zip(flat(page.toc), HEADING.findall(content), strict=True):
-        link.id, link.title = anchor, re.sub(r"<[^>]+>", "", title)
+        link.id, link.title = anchor, plain(title)
+    content = described(content)
     for old, new in LINKS.items():
         content = content.replace(f'href="{old}"', f'href="{new}"')
     return UNSEARCHED.sub(r"\g<0> data-search-exclude", content)

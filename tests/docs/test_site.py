@@ -326,6 +326,7 @@ def test_the_table_of_benchmarks_fits_a_screen(site, browser):
         "benchmarks",
         "scoreboard",
         "notebooks/40-marginals",
+        "notebooks/45-many-attributes",
     ],
 )
 def test_a_page_fits_a_telephone(site, browser, name):
@@ -352,6 +353,23 @@ def test_the_gallery_shows_the_first_picture_of_a_notebook(site, read):
     }
     assert shown == drawn
     assert all((site / "notebooks" / one).read_bytes().startswith(b"\x89PNG") for one in shown)
+
+
+def test_the_gallery_begins_with_what_a_newcomer_reads(pages):
+    (article,) = re.findall(r"<article.*?</article>", pages["notebooks/index.html"], re.DOTALL)
+    order = re.findall(r'<h2[^>]*><a href="(\d\d)-[\w-]+\.html"', article)
+    assert order[:4] == ["00", "60", "05", "10"]
+    assert order[2:] == sorted(order[2:])
+    assert len(order) == len(list((ROOT / "notebooks").glob("*.ipynb")))
+
+
+def test_every_picture_of_a_notebook_says_what_it_is_about(pages):
+    for name in (name for name in pages if re.match(r"notebooks/\d", name)):
+        drawn = [tag for tag in re.findall(r"<img[^>]*>", pages[name]) if 'src="data:image/' in tag]
+        said = [re.search(r'alt="([^"]*)"', tag)[1] for tag in drawn]
+        assert said
+        assert all(re.fullmatch(r"\w.* \(picture \d+\)", one) for one in said), name
+        assert len(set(said)) == len(said), name
 
 
 def test_a_lost_reader_finds_the_way_back(pages):

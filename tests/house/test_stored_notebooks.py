@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from face import public_names
 from pages import alike
 
 FOLDER = Path(__file__).parents[2] / "notebooks"
@@ -16,6 +17,11 @@ MACHINE = re.compile(r"/(tmp|home|root|work|usr|var|Users)/|site-packages|ipyker
 FORMULAS = {"weighted_bound", "check"}
 """A function that a notebook is about; any other would be plumbing, which belongs into the package."""
 PAPER = "stratagem.report.plots.paper"
+PUBLIC = {*public_names()}
+OPENING = 12
+"""Lines of code, up to those that draw it, before the first picture of a notebook."""
+FETCHED = re.compile(r"\bpip\b|urlopen|urlretrieve|requests\.get")
+"""Code that gets data from a network."""
 
 
 def text(value: str | list[str]) -> str:
@@ -30,9 +36,33 @@ def shown(cell: dict) -> list[str]:
     return printed + [text(v) for kind, v in kinds if "text" in kind]
 
 
-def functions(code: str) -> set[str]:
+def nodes(code: str) -> list[ast.AST]:
     plain = "\n".join(line for line in code.splitlines() if not line.startswith(("%", "!")))
-    return {node.name for node in ast.walk(ast.parse(plain)) if isinstance(node, ast.FunctionDef)}
+    return list(ast.walk(ast.parse(plain)))
+
+
+def functions(code: str) -> set[str]:
+    return {node.name for node in nodes(code) if isinstance(node, ast.FunctionDef)}
+
+
+def inner(code: str) -> set[str]:
+    """Return what the code takes from the package by another way than `st.` and a public name."""
+    texts = {ast.unparse(node) for node in nodes(code) if isinstance(node, ast.Import | ast.ImportFrom)}
+    taken = {text for text in texts if re.search(r"\bstratagem\b", text)} - {"import stratagem as st"}
+    chains = {ast.unparse(node) for node in nodes(code) if isinstance(node, ast.Attribute)}
+    names = {match[1] for chain in chains if (match := re.fullmatch(r"st\.(\w+(?:\.\w+)?)", chain))}
+    wings = {name.partition(".")[0] for name in PUBLIC}
+    return taken | {one for one in names if not {one, one.partition(".")[0]} & PUBLIC and one not in wings}
+
+
+def opening(cells: list[dict]) -> float:
+    """Return how many lines of code stand before the first picture, those that draw it among them."""
+    lines = 0
+    for cell in cells:
+        lines += sum(bool(line.strip()) for line in text(cell["source"]).splitlines())
+        if any(kind.startswith("image/") for one in cell["outputs"] for kind in one.get("data", {})):
+            return lines
+    return float("inf")
 
 
 def faults(notebook: dict, *, own_code: bool = False) -> set[str]:
@@ -56,6 +86,9 @@ def faults(notebook: dict, *, own_code: bool = False) -> set[str]:
         "helper code": not own_code and bool(functions(source) - FORMULAS),
         "own style": "pyplot" in source and (PAPER not in source or 'spines[["top"' in source),
         "unfinished": "TODO" in source + prose,
+        "no small case": opening(code) > OPENING,
+        "internals": bool(inner(source)),
+        "data of a network": bool(FETCHED.search(source)),
     }
     return {fault for fault, holds in found.items() if holds}
 
@@ -95,6 +128,11 @@ SPOILED = {
         '\naxes.spines[["top", "right"]].set_visible(False)  # pyplot'
     ),
     "unfinished": lambda n: last(n)["source"].append("  # TODO"),
+    "no small case": lambda n: next(c for c in n["cells"] if c["cell_type"] == "code")["source"].extend(
+        ["\nW = st.prefix(8)"] * OPENING
+    ),
+    "internals": lambda n: last(n)["source"].append("\nst.bounds.exact(W, 1.0)"),
+    "data of a network": lambda n: last(n)["source"].append("\nsubprocess.run(['pip', 'download'])"),
 }
 
 
@@ -104,6 +142,23 @@ def test_what_is_wrong_is_found(fault):
     notebook = json.loads(path.read_text(encoding="utf-8"))
     SPOILED[fault](notebook)
     assert fault in faults(notebook)
+
+
+@pytest.mark.parametrize(
+    ("code", "taken"),
+    [
+        (
+            "import stratagem as st\nst.counts.design(4, 0.8)\nst.Comparison.of(s)\nst.solvers.Status.SETTLED",
+            set(),
+        ),
+        ("from stratagem import counts", {"from stratagem import counts"}),
+        ("import stratagem.bounds", {"import stratagem.bounds"}),
+        ("st.solvers.problem.problem_of(W, 1.0)", {"solvers.problem"}),
+        ("st.report", {"report"}),
+    ],
+)
+def test_what_a_notebook_takes_from_inside_is_found(code, taken):
+    assert inner(code) == taken
 
 
 DRAWN = re.compile(r"\.randomise\(|^randomise |\.audit\(|perf_counter|\bseconds\b", re.MULTILINE)

@@ -64,7 +64,28 @@ def test_a_certificate_is_read_back_with_its_bound(written):
 @pytest.mark.sampled(4)
 def test_twenty_lines_of_numpy_agree(written):
     certificate, path = written
-    assert independent()(path) == pytest.approx(certificate.value, rel=FLOAT)
+    V = certificate.workload.gram()
+    assert independent()(path, V) == pytest.approx(certificate.value, rel=FLOAT)
+
+
+def test_the_twenty_lines_take_the_queries_from_outside_the_file(written, tmp_path):
+    """A file made for easier queries proves no more about those that were named."""
+    certificate, path = written
+    arrays = dict(np.load(path))
+    np.savez(tmp_path / "other.npz", **{**arrays, "gram": 4 * arrays["gram"]})
+    V = certificate.workload.gram()
+    assert independent()(tmp_path / "other.npz", V) == independent()(path, V)
+
+
+def test_the_twenty_lines_refuse_pairs_of_a_type_with_itself(tmp_path):
+    """The bound by the size of a set takes N to be zero on its diagonal."""
+    workload = st.prefix(24)
+    path = certified(problem_of(workload, 3.0), seconds=5).save(tmp_path / "proof.npz")
+    arrays = dict(np.load(path))
+    assert not np.diag(arrays["avoided"]).any()
+    np.savez(tmp_path / "diagonal.npz", **{**arrays, "avoided": arrays["avoided"] - 1e-3 * np.eye(24)})
+    with pytest.raises(AssertionError):
+        independent()(tmp_path / "diagonal.npz", workload.gram())
 
 
 BETTER = {
@@ -80,7 +101,7 @@ BETTER = {
 @pytest.mark.parametrize("name", BETTER)
 def test_a_number_made_better_by_one_percent_is_refused(written, name, tmp_path):
     """Negative control. A larger epsilon would claim the bound for more strategies; no level r is better as such."""
-    _, path = written
+    certificate, path = written
     arrays = dict(np.load(path))
     if not np.any(arrays[name]):
         pytest.skip("nothing to change: the array is zero")
@@ -88,7 +109,8 @@ def test_a_number_made_better_by_one_percent_is_refused(written, name, tmp_path)
     np.savez(tmp_path / "better.npz", **arrays)
     with pytest.raises(ValueError, match="prove"):
         load_certificate(tmp_path / "better.npz")
-    assert independent()(tmp_path / "better.npz") < float(arrays["value"]) * (1 - FLOAT / 100)
+    proved = independent()(tmp_path / "better.npz", certificate.workload.gram())
+    assert proved < float(arrays["value"]) * (1 - FLOAT / 100)
 
 
 def test_another_workload_is_refused(written, tmp_path):
