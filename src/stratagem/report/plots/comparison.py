@@ -232,7 +232,7 @@ def plot_frontier(line: Frontier, path: str | Path | None = None, width: float |
     """Draw the objective and its bound, over that without a cap, against how often the best guess is right."""
     free = line.solutions[0].others[FREE].objective
     guesses = [100 * one.strategy.guess for one in line.solutions]
-    with page(path, 2.8, width) as figure:
+    with page(path, 3.2, width) as figure:
         axes = figure.subplots()
         head(figure, "What a cap on the best guess costs")
         found, bounds = (
@@ -244,7 +244,7 @@ def plot_frontier(line: Frontier, path: str | Path | None = None, width: float |
         axes.vlines(blind, *axes.get_ylim(), GREY, ":", label="guess without a report")
         axes.set_xlabel("best guess of a value is right (%)")
         axes.set_ylabel("total variance\n(1: without a cap)")
-        axes.legend(frameon=False)
+        figure.legend(loc="outside lower right", ncols=2)
     return figure
 
 
