@@ -29,11 +29,16 @@ def main(path: str) -> None:
     two = second.strategy.histogram(np.histogram(pay[2000:], merged)[0], rng)
     found = second.estimate(two, st.prefix(second.domain))
     alone = first.estimate(first.strategy.histogram(people, rng), st.prefix(first.domain))
-    figure, (upper, lower) = plt.subplots(2, 1, figsize=(7, 4.2), sharex=True)
-    upper.stairs(people / 200, EDGES, color="grey", fill=True, alpha=0.5)
-    for edge in merged:
-        upper.axvline(edge, color=COLOURS[0], linewidth=1)
-    upper.set_ylabel("people in a bin (%)")
+    figure, (upper, lower) = plt.subplots(2, 1, figsize=(4.6, 4.2), sharex=True)
+    upper.stairs(
+        people / 200, EDGES, color="grey", fill=True, alpha=0.5, label="people in a bin of the first round"
+    )
+    upper.vlines(
+        merged, 0, 1.2 * people.max() / 200, COLOURS[0], linewidth=1, label="edges of the merged bins"
+    )
+    upper.set_ylim(0, 1.2 * people.max() / 200)
+    upper.set_title("A first round of 2,000 people chooses the bins of the other 18,000", loc="left", pad=20)
+    upper.set_ylabel("people (%)")
     lower.plot(
         EDGES[1:-1], alone.standard_errors[:-1] / 200, "--", color=COLOURS[1], label="one round, all bins"
     )
@@ -45,10 +50,11 @@ def main(path: str) -> None:
         label="two rounds, merged bins",
     )
     lower.set_ylim(bottom=0)
-    lower.set_xlabel("pay")
-    lower.set_ylabel("standard error of the\nshare below (%)")
-    lower.legend(frameon=False, fontsize=9, loc="lower right")
-    figure.savefig(path, dpi=200, bbox_inches="tight")
+    lower.set_xlabel("pay (euros an hour)")
+    lower.set_ylabel("standard error of the\nshare below (% of the people)")
+    upper.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0.2)
+    lower.legend(loc="lower right")
+    figure.savefig(path, dpi=300)
 
 
 if __name__ == "__main__":

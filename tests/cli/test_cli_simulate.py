@@ -52,6 +52,32 @@ def test_simulate_json(capsys, saved, delays):
     assert again == data
 
 
+def test_simulate_draws_the_errors(capsys, saved, delays, tmp_path):
+    plot = tmp_path / "errors.svg"
+    columns = (
+        "--data",
+        delays,
+        "--column",
+        "delay",
+        "--edges=0:40:10",
+        "--invalid",
+        "drop",
+        "--repetitions",
+        "5",
+    )
+    options = (*columns, "--plot", plot)
+    status, out, _ = run(capsys, "simulate", saved, *options)
+    assert status == 0
+    assert str(plot) in out
+    assert "root mean square error" in plot.read_text()
+    plot.write_text("mine")
+    assert_refused(capsys, ["simulate", saved, *options], "exists: name another file, or give --force")
+    assert plot.read_text() == "mine"
+    run_json(capsys, "simulate", saved, *options, "--force")
+    assert plot.read_text() != "mine"
+    assert_refused(capsys, ["simulate", saved, *columns, "--plot", "errors.txt"], r"\.svg, \.png, \.pdf")
+
+
 def test_simulate_says_when_answers_are_exact(capsys, tmp_path, delays):
     path, day = tmp_path / "total.npz", tmp_path / "days.csv"
     day.write_text("day\n0\n1\n1\n")

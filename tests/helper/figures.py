@@ -3,7 +3,7 @@
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection
-from matplotlib.colors import to_hex, to_rgb
+from matplotlib.colors import to_hex, to_rgb, to_rgba_array
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
@@ -67,6 +67,41 @@ def assert_sound(figure) -> None:
                 assert (line.get_ydata() <= high).all()
         for lines in axes.findobj(LineCollection):
             assert {to_hex(colour).upper() for colour in lines.get_color()} <= COLOURS
+
+
+def assert_explained(figure) -> None:
+    """A title stands above, both axes have words, and a legend or a bar has the colours of the marks."""
+    for panel in figure.subfigs or [figure]:
+        plots = [axes for axes in panel.axes if axes.axison and axes.get_label() != "<colorbar>"]
+        assert panel.get_suptitle() or all(map(_title, plots))
+        for axes in plots:
+            assert axes.get_xlabel() or not axes.get_subplotspec().is_last_row()
+            assert axes.get_ylabel() or (len(plots) > 1 and _title(axes))
+        legends = [one for one in (*panel.legends, *(axes.get_legend() for axes in plots)) if one]
+        explained = {
+            colour for legend in legends for mark in legend.legend_handles for colour in _colours(mark)
+        }
+        assert {colour for axes in plots for line in axes.lines for colour in _colours(line)} <= explained
+        shaded = [
+            axes
+            for axes in plots
+            if axes.images or any(one.get_array() is not None for one in axes.collections)
+        ]
+        numbered = [axes for axes in shaded if any(one.get_text()[-1].isdigit() for one in axes.texts)]
+        bars = [one for axes in plots for one in axes.child_axes] + [
+            axes for axes in panel.axes if axes not in plots
+        ]
+        assert all(bar.get_ylabel() for bar in bars if bar.axison)
+        assert not shaded or bars or legends or numbered
+
+
+def _title(axes) -> str:
+    return next(filter(None, map(axes.get_title, ("left", "center", "right"))), "")
+
+
+def _colours(mark) -> set[str]:
+    found = mark.get_color() if isinstance(mark, Line2D | LineCollection) else mark.get_facecolor()
+    return {to_hex(colour).upper() for colour in to_rgba_array(found)}
 
 
 def overlap(one, other) -> bool:

@@ -1,5 +1,6 @@
 """Every figure at two widths: readable, inside the page, sound, reproducible, refused in one sentence."""
 
+import re
 from collections.abc import Callable
 from functools import cache, partial
 
@@ -8,11 +9,13 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from figures import COLOURS, assert_readable, assert_sound, contrast, drawn_texts
+from figures import COLOURS, assert_explained, assert_readable, assert_sound, contrast, drawn_texts
 from stratagem import counts
+from stratagem.counts import Property
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.report.plots import STYLE, plot_counts, plot_strategy
-from stratagem.report.plots.figure import GREY, PALETTE, page
+from stratagem.report.plots.comparison import times
+from stratagem.report.plots.figure import BLUE, GREY, PALE, PALETTE, page, thousands
 from tools import take_away
 
 QUICK = st.Auto(outputs=64, max_seconds=0.3)
@@ -113,6 +116,7 @@ KINDS = {
     "a simulation": lambda: simulated(st.prefix(8), st.published.randomised_response(8, 1.0)),
     "a simulation of a mean": lambda: simulated(st.mean(range(8)), st.published.randomised_response(8, 1.0)),
     "a simulation of many queries": lambda: simulated(st.all_range(24), st.published.hierarchical(24, 1.0)),
+    "a frontier": lambda: st.study.guess_frontier(st.prefix(4), 1.0, [0.4, 0.5], seed=0).plot,
     "a trade-off": lambda: st.study.trade_off(st.prefix(6), 1.0, [12, 24], max_seconds=0.2).plot,
 }
 
@@ -130,6 +134,99 @@ def test_a_figure_is_readable_and_sound(name, width, monkeypatch):
     assert figure.get_figwidth() == (width or 4.6)
     assert_readable(figure, monkeypatch)
     assert_sound(figure)
+
+
+@pytest.mark.sampled(42, 3)
+@pytest.mark.parametrize("name", KINDS)
+def test_a_figure_says_what_it_shows(name):
+    assert_explained(plot(name)())
+
+
+@pytest.mark.parametrize("size", [4, 40])
+def test_a_count_mechanism_says_what_it_shows(size, tmp_path):
+    figure = counts.geometric(size, 0.9).plot(path := tmp_path / "matrix.png")
+    assert_explained(figure)
+    for kind in Property:
+        name = f"{kind.name} {kind.value.partition(':')[0]}".replace(" ", "\N{NO-BREAK SPACE}")
+        assert name in figure.get_supxlabel().replace("\n", " ")
+    assert int.from_bytes(path.read_bytes()[16:20], "big") >= 1280, "sharp across a page"
+
+
+def test_lines_go_along_the_axis_whatever_order_their_places_are_given_in():
+    (axes,) = st.sweep(st.prefix(4), [2.0, 0.5, 1.0], QUICK).plot().axes
+    for drawn_line in axes.lines:
+        assert (np.diff(drawn_line.get_xdata()) > 0).all()
+    assert not axes.texts, "no leaders: a legend names the lines"
+
+
+def test_pale_lines_and_coloured_ones_are_told_apart():
+    figure = line().plot()
+    (axes,), (legend,) = figure.axes, figure.legends
+    pale = sum(drawn_line.get_color() == PALE for drawn_line in axes.lines)
+    assert legend.get_texts()[-1].get_text() == f"{pale} others"
+    assert legend.get_lines()[-1].get_color() == PALE
+    assert "coloured: the 6 closest to Stratagem; grey: the others" in figure.get_suptitle()
+
+
+@pytest.mark.parametrize(
+    ("over", "words"),
+    [
+        (1.0, "1 ×"),
+        (1 + 1e-12, "1 ×"),
+        (1.002, "1.002 ×"),
+        (1.00004, "1.00004 ×"),
+        (1.0312, "1.03 ×"),
+        (17.83, "17.8 ×"),
+    ],
+)
+def test_what_is_above_the_minimum_is_never_rounded_away(over, words):
+    assert times(over) == words
+
+
+def test_a_single_hash_function_is_one_hash():
+    parameters = {row.mechanism: row.parameters for row in st.compare(st.histogram(16), 1.0, QUICK).rows}
+    assert parameters["rappor"].endswith("1 hash")
+
+
+def test_bounds_at_one_place_are_bars():
+    (axes,) = plot("bounds at one place")().axes
+    sweep = plot("bounds at one place").__self__
+    assert [bar.get_width() for bar in axes.patches] == [values[0] for values in sweep.ratios().values()]
+    assert [label.get_text() for label in axes.get_yticklabels()] == list(sweep.ratios())
+
+
+def test_ticks_of_people_are_written_out(monkeypatch):
+    for name in ("few answers", "prefixes", "answers by tables"):
+        words = {text.get_text() for text in drawn_texts(plot(name)(), monkeypatch)[0]}
+        assert not [word for word in words if re.fullmatch(r"[\d.]+k", word)]
+    words = {text.get_text() for text in drawn_texts(plot("prefixes")(), monkeypatch)[0]}
+    assert "50,000" in words
+    assert [thousands(value) for value in (600, 1200, 0.5, 1.5e6)] == ["600", "1,200", "0.5", "1.5M"]
+
+
+def test_a_line_stands_at_all_people_where_answers_are_near():
+    for name, near in (("prefixes", True), ("few answers", False)):
+        labels = [text.get_text() for text in plot(name)().legends[0].get_texts()]
+        assert ("everybody" in labels) == near
+    *_, total = plot("prefixes")().axes[0].collections
+    assert total.get_segments()[0][:, 1].tolist() == [plot("prefixes").func.__self__.users] * 2
+
+
+def test_a_simulation_leaves_out_what_is_exact():
+    figure = plot("a simulation")()
+    predicted, observed = figure.axes[0].lines
+    assert len(predicted.get_ydata()) == len(observed.get_ydata()) == 7, "the last prefix counts everybody"
+    assert (predicted.get_ydata() > 0).all()
+    assert "exact answers left out" in figure.axes[0].get_title(loc="left")
+
+
+def test_patterns_are_few_and_name_their_attributes():
+    *tables, _ = plot("patterns of mixed sizes")().axes
+    assert len(tables) == 2
+    words = {
+        word for axes in tables for side in (axes.get_xlabel(), axes.get_ylabel()) for word in side.split()
+    }
+    assert words - {"×"} <= {"age", "sex", "region"}
 
 
 @pytest.mark.parametrize(("size", "alpha"), [(4, 0.9), (40, 0.9)])
@@ -160,9 +257,13 @@ def test_places_and_names_are_the_users_own():
     )
     dots = plot("answers by bins of hours")().axes[0].lines[0]
     assert dots.get_xdata().tolist() == list(range(50, 1200, 100)), "a bin stands at its middle"
-    rows = [text.get_text() for text in plot("answers by tables")().axes[0].get_yticklabels()]
-    assert rows[0] == "age = 0 to below 20 years, sex = F"
-    assert rows[-1] == "sex = M, married = 1"
+    tables = {
+        axes.get_title(loc="left"): [text.get_text() for text in axes.get_yticklabels()]
+        for axes in plot("answers by tables")().axes
+    }
+    assert list(tables) == ["age (years) × sex", "age (years) × married", "sex × married"]
+    assert tables["age (years) × sex"][0] == "0 to below 20, F"
+    assert tables["sex × married"] == ["F, 0", "F, 1", "M, 0", "M, 1"]
     reports, errors = plot("a mechanism by labels")().axes
     assert (reports.get_xlabel().splitlines()[0], errors.get_xlabel()) == ("school", "school")
     assert [text.get_text() for text in errors.get_xticklabels()][1] == "primary school"
@@ -176,7 +277,7 @@ def test_places_and_names_are_the_users_own():
 )
 def test_simulated_errors_stand_along_the_users_own_axis(kind, across):
     axes = plot(f"a simulation by {kind}")().axes[0]
-    assert (axes.get_xlabel(), axes.get_ylabel()) == (across, "root mean square error, users")
+    assert (axes.get_xlabel(), axes.get_ylabel()) == (across, "root mean square error, people")
     expected = plot(f"a mechanism by {kind}")().axes[1]
     assert [text.get_text() for text in axes.get_xticklabels()] == [
         text.get_text() for text in expected.get_xticklabels()
@@ -212,6 +313,26 @@ def test_the_checks_of_a_figure_find_what_is_wrong(monkeypatch):
             axes.set_ylim(0, 2)
         with pytest.raises(AssertionError):
             assert_sound(figure)
+
+
+@pytest.mark.parametrize("missing", ["nothing", "title", "xlabel", "ylabel", "legend", "bar"])
+def test_a_figure_that_leaves_something_unsaid_is_found(missing):
+    with page(None, 2.0) as figure:
+        axes = figure.subplots()
+        words = {"title": "title", "xlabel": "across", "ylabel": "up"}
+        axes.set(**{name: word for name, word in words.items() if name != missing})
+        axes.plot([0, 1], [0, 1], color=GREY, label="grey")
+        axes.plot([0, 1], [1, 0], color=BLUE, label="_" if missing == "legend" else "blue")
+        axes.legend()
+        if missing == "bar":
+            axes.clear()
+            axes.set(**words)
+            axes.imshow(np.eye(2))
+    if missing == "nothing":
+        assert_explained(figure)
+        return
+    with pytest.raises(AssertionError):
+        assert_explained(figure)
 
 
 @pytest.mark.sampled(6)

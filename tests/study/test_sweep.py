@@ -103,7 +103,7 @@ def test_it_plots(name, request, tmp_path):
     line = request.getfixturevalue(name)
     figure = line.plot(tmp_path / "line.svg")
     (axes,) = figure.axes
-    words = {text.get_text() for text in axes.texts}
+    words = {text.get_text() for text in figure.legends[0].get_texts()}
     assert {"Stratagem", "proven minimum"} <= words
     assert axes.get_yscale() == "log"
     assert (tmp_path / "line.svg").read_bytes().startswith(b"<?xml")

@@ -15,10 +15,12 @@ from stratagem.cli.option import (
     FORCE,
     JSON,
     LABELS,
+    PLOT,
     STRATEGY_FILE,
     ReadingOptions,
     ValueOptions,
     check_free,
+    check_plot,
 )
 from stratagem.cli.output import put, write, write_files, write_json, write_lines, write_result, write_table
 
@@ -127,6 +129,8 @@ def simulate(
     repetitions: Annotated[int, Option(min=2, help="How often all users report.")] = 100,
     seed: Annotated[int, Option(min=0, help="Makes the run repeatable.")] = 0,
     queries: Annotated[int, Option(min=1, help="Answers to show, evenly spread.")] = 10,
+    plot: PLOT = None,
+    force: FORCE = False,
     json: JSON = False,
 ) -> None:
     """Run a saved strategy on a file: true and estimated answers, observed against predicted error."""
@@ -134,10 +138,15 @@ def simulate(
     from stratagem.mechanism.export.saved import read_saved
     from stratagem.report.estimated import simulated
 
+    check_plot(plot, force=force)
     policy = reading.policy(data)
     stored = read_saved(file)
     domain = read_values(stored.workload.domain, ValueOptions(edges=edges, labels=labels))
     with progress("simulating"):
         users = read(data, domain, read_sources(domain, column), policy)
         found = simulated(stored, domain, users, repetitions=repetitions, seed=seed, shown=queries)
+    if plot is not None:
+        found.result.plot(plot)
     write_result(found, json=json)
+    if not json:
+        write_files(drawn=plot)

@@ -138,7 +138,7 @@ def _sized(sketch: Callable[[int, float, int, int], Strategy | LinearProtocol]) 
     def candidates(setting: Setting, epsilon: float) -> Candidates:
         if 2 <= (n := setting.domain_size) <= SKETCHED:
             width, hashes = _sizes(n)
-            yield f"width {width}, {hashes} hashes", sketch(n, epsilon, width, hashes)
+            yield f"width {width}, {hashes} hash{'es' * (hashes > 1)}", sketch(n, epsilon, width, hashes)
 
     return candidates
 
@@ -194,7 +194,7 @@ def _filtered(setting: Setting, epsilon: float) -> Candidates:
     bits = min(n, 32)
     cohorts = 2 * -(-n // bits) + 2
     for hashes in (h for h in HASHES if h < bits):
-        parameters = f"{cohorts} cohorts, {bits} bits, {hashes} hashes"
+        parameters = f"{cohorts} cohorts, {bits} bits, {hashes} hash{'es' * (hashes > 1)}"
         yield parameters, rappor(n, epsilon, bits, hashes, cohorts)
 
 

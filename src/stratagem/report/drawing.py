@@ -127,7 +127,7 @@ def _reading(strategy: Strategy | TranslationStrategy | SurveyStrategy, times: s
     return (
         f"{count(strategy.outputs)} reports down, {count(strategy.domain_size)} values across",
         (
-            "A line is a report, as high as it is likely; it is most likely for the values that are dark, and at "
+            "A row is a report, and its height how likely it is. It is most likely for the values that are dark, at "
             f"most {times} times as likely as for those that are white. One report says no more than that."
         ),
     )

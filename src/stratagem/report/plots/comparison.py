@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullFormatt
 from stratagem.estimators import ERROR, comparable
 from stratagem.io.screen import presents
 from stratagem.math.number import number_text
-from stratagem.report.plots.figure import BLUE, GREY, PALE, PALETTE, VERMILION, Line, draw_lines, page
+from stratagem.report.plots.figure import BLUE, GREY, PALE, PALETTE, VERMILION, Line, draw_lines, head, page
 from stratagem.study.bound_table import EPSILON
 from stratagem.study.capped import FREE
 from stratagem.study.summary import MINIMUM, OURS, fewest_users, people_needed
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 TICK = 0.36
 """Space in inches for a number below the axis."""
+TIMES = "times the proven minimum"
 FEW = 6.0
 """Ratio of the ends of an axis from which 1, 2 and 5 times powers of ten number it."""
 
@@ -51,11 +52,13 @@ def plot_comparison(
     shown = Measured.of(comparison)
     if shown.least <= 0:
         raise ValueError("the proven minimum is zero, so there is nothing to draw above it: print the table")
-    with page(path, 1.0 + 0.32 * len(shown.rows), width) as figure:
+    with page(path, 1.4 + 0.32 * len(shown.rows), width) as figure:
         axes = figure.subplots()
-        _label(axes, shown, comparison.epsilon)
+        head(figure, f"{OURS} beside published mechanisms, ε = {comparison.epsilon:g}")
+        _label(axes, shown)
         _draw_mechanisms(axes, shown)
         _draw_bound(axes, shown.least)
+        _explain(axes)
     return figure
 
 
@@ -90,11 +93,11 @@ class Measured:
 
 def _draw_mechanisms(axes: Axes, shown: Measured) -> None:
     for place, (value, row) in enumerate(shown.rows):
-        colour, marker = (VERMILION, "D") if row.optimised else (BLUE, "o")
+        name, colour, marker = (OURS, VERMILION, "D") if row.optimised else ("published", BLUE, "o")
         axes.plot([shown.least, value], [place, place], color=colour, linewidth=1.6, alpha=0.55)
-        axes.plot(value, place, marker, color=colour, markersize=6)
+        axes.plot(value, place, marker, color=colour, markersize=6, label=name)
         axes.annotate(
-            f"{value / shown.least:.3g} ×",
+            times(value / shown.least),
             (value, place),
             xytext=(8, 0),
             textcoords="offset points",
@@ -103,8 +106,20 @@ def _draw_mechanisms(axes: Axes, shown: Measured) -> None:
         )
 
 
+def times(over: float) -> str:
+    """Return how many times the minimum, with as many digits as show what is above it: 1.002 ×, 1.52 ×."""
+    above = over - 1
+    return f"{over:.3g} ×" if above >= 0.0095 or above < 1e-6 else f"{1 + float(f'{above:.1g}'):.7g} ×"
+
+
+def _explain(axes: Axes) -> None:
+    """Write the legend below, an entry for each name."""
+    named = dict(zip(*axes.get_legend_handles_labels()[::-1], strict=True))
+    axes.figure.legend(named.values(), named, loc="outside lower right", ncols=3)
+
+
 def _draw_bound(axes: Axes, least: float) -> None:
-    axes.axvline(least, color=GREY, linestyle="--")
+    axes.axvline(least, color=GREY, linestyle="--", label=MINIMUM)
     axes.annotate(
         f"{MINIMUM}\n{number_text(least)}",
         (least, 1),
@@ -115,14 +130,14 @@ def _draw_bound(axes: Axes, least: float) -> None:
     )
 
 
-def _label(axes: Axes, shown: Measured, epsilon: float) -> None:
+def _label(axes: Axes, shown: Measured) -> None:
     """Scale the axis so that every number fits beside its dot, and label everything."""
     bound, worst = shown.least, shown.rows[-1][0]
     spread = math.log(max(worst / bound, 1.5))
     axes.set_xscale("log")
     low, high = bound * math.exp(-0.05 * spread), bound * math.exp(1.25 * spread)
     axes.set_xlim(low, high)
-    room = 0.45 * axes.figure.bbox.width / axes.figure.dpi / TICK
+    room = (0.45 * axes.figure.bbox.width / axes.figure.dpi - 0.2) / TICK
     subs = (1.0, 2.0, 5.0) if 3 * 1.3 * spread / math.log(10) < room else (1.0,)
     few = high < FEW * low  # a logarithmic locator finds less than two places and would number every hundred
     axes.xaxis.set_major_locator(MaxNLocator(2 if room < 3 else 3) if few else LogLocator(subs=subs))
@@ -132,7 +147,8 @@ def _label(axes: Axes, shown: Measured, epsilon: float) -> None:
     axes.set_ylim(len(shown.rows) - 0.5, -0.5)
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
-    axes.set_xlabel(f"{shown.quantity}, ε = {epsilon:g}", loc="right")
+    axes.set_xlabel(shown.quantity, loc="right")
+    axes.set_ylabel("mechanism")
 
 
 LETTERS = 16
@@ -147,31 +163,54 @@ def _name(row: Row) -> str:
 
 @presents
 def plot_bounds(line: BoundSweep, path: str | Path | None = None, width: float | None = None) -> Figure:
-    """Draw every bound, and the strategies found if there are any, divided by the best bound of the same place."""
+    """Draw every bound, and the strategies found, over the best bound: bars at one place, lines along several."""
     ratios = line.ratios()
-    found = [ratios.popitem()] if line.solved else []
-    looks = zip(PALETTE * 2, ("o",) * len(PALETTE) + ("s",) * len(PALETTE), strict=True)
-    lines = [
-        Line(values, colour, name, {"linewidth": 1.0, "marker": marker})
-        for (name, values), (colour, marker) in zip(ratios.items(), looks, strict=False)
-    ]
-    lines += [Line(values, VERMILION, name, {"linewidth": 2.0, "marker": "D"}) for name, values in found]
-    with page(path, 3.0, width) as figure:
+    places = "ε" if line.axis == EPSILON else "domain size n"
+    single = len({*line.places}) == 1
+    with page(path, 1.4 + 0.22 * len(ratios) if single else 3.2, width) as figure:
         axes = figure.subplots()
-        axes.axhline(1.0, color=GREY, linestyle="--")
+        if single:
+            head(figure, f"Lower bounds, {places} = {line.places[0]:g}")
+            _draw_bars(axes, {name: values[0] or 0.0 for name, values in ratios.items()}, found=line.solved)
+            return figure
+        head(figure, f"Lower bounds along {places}")
+        found = [ratios.popitem()] if line.solved else []
+        looks = zip(PALETTE * 2, ("o",) * len(PALETTE) + ("s",) * len(PALETTE), strict=True)
+        lines = [Line([1.0] * len(line.places), GREY, MINIMUM, {"linestyle": "--"})]
+        lines += [
+            Line(values, colour, name, {"linewidth": 1.0, "marker": marker})
+            for (name, values), (colour, marker) in zip(ratios.items(), looks, strict=False)
+        ]
+        lines += [Line(values, VERMILION, name, {"linewidth": 2.0, "marker": "D"}) for name, values in found]
         draw_lines(axes, line.places, lines)
-        axes.set_xlabel("ε" if line.axis == EPSILON else "domain size n")
-        axes.set_ylabel("over the proven minimum")
+        axes.set_xlabel(places)
+        axes.set_ylabel(TIMES)
     return figure
+
+
+def _draw_bars(axes: Axes, ratios: dict[str, float], *, found: bool) -> None:
+    """Draw one bar a bound, the strategy found as the last one, each with its number."""
+    colours = [BLUE] * (len(ratios) - found) + [VERMILION] * found
+    labels = ["lower bound", *["_"] * (len(ratios) - found - 1), *["strategy found"] * found]
+    axes.barh(list(ratios), list(ratios.values()), 0.6, color=colours, label=labels)
+    for place, value in enumerate(ratios.values()):
+        axes.text(1.03 * max(ratios.values()), place, f"{value:.3g}", va="center")
+    axes.axvline(1.0, color=GREY, linestyle="--", label=MINIMUM)
+    axes.set_xlim(0, 1.2 * max(ratios.values()))
+    axes.invert_yaxis()
+    axes.set_xlabel(TIMES)
+    axes.set_ylabel("bound")
+    _explain(axes)
 
 
 @presents
 def plot_trade_off(table: TradeOff, path: str | Path | None = None, width: float | None = None) -> Figure:
     """Draw the gap to the bound against the size of a report, in bits, each point with its number of outputs."""
     gaps = [100 * point.gap for point in table.points]
-    with page(path, 2.6, width) as figure:
+    with page(path, 3.0, width) as figure:
         axes = figure.subplots()
-        axes.plot([point.bits for point in table.points], gaps, "D-", color=VERMILION)
+        head(figure, "Size of a report, and error\n(beside each point: possible reports)")
+        axes.plot([point.bits for point in table.points], gaps, "D-", color=VERMILION, label="strategy found")
         for point, gap in zip(table.points, gaps, strict=True):
             axes.annotate(
                 f"{point.outputs:,}",
@@ -182,8 +221,9 @@ def plot_trade_off(table: TradeOff, path: str | Path | None = None, width: float
             )
         axes.margins(x=0.12)
         axes.set_ylim(0, 1.15 * max(*gaps, 0.01))
-        axes.set_xlabel("size of a report, bits (beside each point: outputs)")
+        axes.set_xlabel("size of a report, bits")
         axes.set_ylabel("above the proven minimum, %")
+        _explain(axes)
     return figure
 
 
@@ -192,18 +232,19 @@ def plot_frontier(line: Frontier, path: str | Path | None = None, width: float |
     """Draw the objective and its bound, over that without a cap, against how often the best guess is right."""
     free = line.solutions[0].others[FREE].objective
     guesses = [100 * one.strategy.guess for one in line.solutions]
-    with page(path, 2.8, width) as figure:
+    with page(path, 3.2, width) as figure:
         axes = figure.subplots()
+        head(figure, "What a cap on the best guess costs")
         found, bounds = (
             [getattr(one, name) / free for one in line.solutions] for name in ("objective", "lower_bound")
         )
         axes.plot(guesses, found, "D-", color=VERMILION, markersize=4, label="strategy found")
         axes.plot(guesses, bounds, "--", color=GREY, label=MINIMUM)
         blind = 100 / line.solutions[0].workload.domain_size
-        axes.axvline(blind, color=GREY, linestyle=":", label="guess without a report")
+        axes.vlines(blind, *axes.get_ylim(), GREY, ":", label="guess without a report")
         axes.set_xlabel("best guess of a value is right (%)")
         axes.set_ylabel("total variance\n(1: without a cap)")
-        axes.legend(frameon=False)
+        figure.legend(loc="outside lower right", ncols=2)
     return figure
 
 
@@ -224,7 +265,7 @@ Values = Sequence[float | None]
 def plot_sweep(
     sweep: Sweep, path: str | Path | None = None, width: float | None = None, *, measure: str = "users needed"
 ) -> Figure:
-    """Draw `Sweep.users_needed`, of either kind, or `Sweep.over_bound` along the axis, every line named at its end.
+    """Draw `Sweep.users_needed`, of either kind, or `Sweep.over_bound` along the axis, every line named beside it.
 
     Raises:
         ValueError: as `page`, or for an unknown measure.
@@ -236,6 +277,7 @@ def plot_sweep(
     ours, *others, bound = lines.items()
     others.sort(key=lambda line: _best_ratio(line[1], ours[1]))
     pale = [Line(values, PALE, style={"linewidth": 0.8}) for _, values in others[NAMED:]]
+    pale[:1] = [replace(one, name=f"{len(pale)} others") for one in pale[:1]]
     named = [
         Line(values, colour, name, {"linewidth": 1.0, "marker": "o"})
         for (name, values), colour in zip(others, PALETTE, strict=False)
@@ -245,10 +287,12 @@ def plot_sweep(
     with page(path, 3.2, width) as figure:
         axes = figure.subplots()
         draw_lines(axes, sweep.places, [*pale, *named, found, least])
-        axes.set_xlabel("ε" if sweep.axis == EPSILON else "domain size n")
+        places = "ε" if sweep.axis == EPSILON else "domain size n"
+        words = f"\ncoloured: the {len(named)} closest to {OURS}; grey: the others" if pale else ""
+        head(figure, f"{OURS} and published mechanisms along {places}{words}")
+        axes.set_xlabel(places)
         counts = counts_users(comparable(sweep.comparisons[0].workload))
-        label = LABELS[measure].format(error=f"{100 * ERROR:g} %" if counts else f"{ERROR:g} a user")
-        axes.set_ylabel(label + (f"\n(grey: {len(pale)} more mechanisms)" if pale else ""))
+        axes.set_ylabel(LABELS[measure].format(error=f"{100 * ERROR:g} %" if counts else f"{ERROR:g} a user"))
     return figure
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import singledispatch
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from matplotlib.collections import PatchCollection
@@ -23,8 +24,11 @@ if TYPE_CHECKING:
 
 NUMBERED = 10
 """Largest group size for which the probabilities are written into the cells."""
-ALONE, PANEL = 4.0, 2.4
+ALONE, PANEL = 4.6, 3.0
 """Width in inches of a single matrix, and of one of several side by side."""
+
+LETTERS = 18
+"""Letters of the names of the properties on a line, per inch of the figure's width."""
 
 
 @presents
@@ -36,7 +40,7 @@ def plot_counts(
 
     Outputs run down, counts across, the diagonal is outlined. Up to n = 10 the cells hold their numbers; for
     larger groups a bar says what the colours mean, on a square-root scale so that small probabilities show.
-    Below stand the seven properties: filled where they hold exactly, hollow where they do not.
+    Below stand the seven properties: filled where they hold exactly, hollow where they do not, and their names.
 
     Raises:
         ValueError: without matplotlib, for a suffix other than .svg, .png and .pdf, a missing folder, or a
@@ -48,7 +52,7 @@ def plot_counts(
     numbered = all(len(P) <= NUMBERED + 1 for P in matrices)
     side = ALONE if len(panels) == 1 else PANEL
     scale = PowerNorm(1.0 if numbered else 0.5, 0.0, max(float(P.max()) for P in matrices))
-    with page(path, side + 0.65, side * len(panels) + 0.6 * (not numbered)) as figure:
+    with page(path, side + 0.95, side * len(panels) + 0.6 * (not numbered)) as figure:
         row = figure.subplots(1, len(panels), squeeze=False)[0]
         for axes, (mechanism, title), P in zip(row, panels, matrices, strict=True):
             _draw_cells(axes, P, scale, 72 * 0.8 * side / len(P), numbered=numbered)
@@ -58,6 +62,14 @@ def plot_counts(
             bar = figure.colorbar(row[0].collections[0], ax=row, shrink=0.8, aspect=30, pad=0.02)
             bar.set_label("probability")
             bar.outline.set_visible(False)  # type: ignore[operator]
+        names = ", ".join(
+            f"{kind.name} {kind.value.partition(':')[0]}".replace(" ", "\u00a0") for kind in Property
+        )
+        words = fill(
+            f"Framed: the output is the count. Filled: holds; hollow: does not. {names}.",
+            round(LETTERS * figure.get_figwidth()),
+        )
+        figure.supxlabel(words, fontsize=7)
     return figure
 
 
@@ -111,8 +123,8 @@ def _label(axes: Axes, size: int, title: str) -> None:
         axis.set_major_locator(MaxNLocator(nbins=ticks, steps=[1, 2, 5, 10], integer=True))
     axes.xaxis.set_ticks_position("top")
     axes.xaxis.set_label_position("top")
-    axes.set_xlabel("count", labelpad=2)
-    axes.set_ylabel("output", labelpad=4)
+    axes.set_xlabel("count of people", labelpad=2)
+    axes.set_ylabel("output, people", labelpad=4)
     axes.tick_params(length=0, pad=2)
     axes.spines[:].set_visible(False)
 

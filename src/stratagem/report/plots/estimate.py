@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.ticker import EngFormatter, MaxNLocator
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 from scipy.special import gammaincinv
 
@@ -17,8 +17,8 @@ from stratagem.io.screen import presents
 from stratagem.math.number import finite, spread
 from stratagem.math.vector import WHOLE
 from stratagem.mechanism.usable import reported
-from stratagem.report.plots.figure import GREY, VERMILION, page
-from stratagem.report.plots.query_error import NAMES, QueryAxis, shortened
+from stratagem.report.plots.figure import GREY, VERMILION, head, page, thousands
+from stratagem.report.plots.query_error import NAMES, QueryAxis, exact, shortened
 from stratagem.workloads.explicit import counts_users
 
 if TYPE_CHECKING:
@@ -34,8 +34,10 @@ SHOWN = 1000
 """Largest number of answers that are drawn; of more, evenly spaced ones are drawn."""
 FEWER = 100
 """As many of more than 2^24 answers, each of which is computed by itself."""
-HEIGHT, ROW = 2.6, 0.15
-"""Height in inches of the figure, and of each answer that has its own row."""
+HEIGHT, ROW, PANEL = 2.6, 0.15, 0.3
+"""Height in inches of the figure, of each answer that has its own row, and of what is above the rows of a table."""
+NEAR = 0.5
+"""Share of the people from which on an answer is near enough to them all for a line there."""
 LETTERS = 9
 """Letters of a name allowed per inch of the figure's width."""
 
@@ -52,40 +54,46 @@ def plot_estimate(
 ) -> Figure:
     """Draw the answers in order with their intervals, as dots with whiskers or a line in a band; the truth in black.
 
-    They stand along the numbers that one attribute has, else below each other beside their names, or in a band
-    where some are named. Intervals are those of the estimate: they hold its answers. With `shares` all are in per cent
-    of the people. `names`, one a query, stand in place of their own where these are written beside the answers.
+    They stand along the numbers that one attribute has, else below each other beside their names, a panel for each
+    table of attributes, or in a band where some are named. Intervals are those of the estimate: they hold its answers.
+    A line stands at the number of people where answers are near. With `shares` all are in per cent of the people.
+    `names`, one a query, stand in place of their own where these are written beside the answers.
 
     Raises:
         ValueError: as `page`, or for a truth that is not one finite number for each query.
     """
-    many = estimate.workload.queries
-    shown = np.array(spread(many, SHOWN if many <= WHOLE else FEWER))
+    shown = np.array(spread(many := estimate.workload.queries, SHOWN if many <= WHOLE else FEWER))
     true = None if truth is None else _checked(truth, many)[shown]
-    source, at = (estimate, shown) if many <= WHOLE else (estimate.some(shown), slice(None))
     along = QueryAxis.of(estimate.naming, shown.tolist())
     if names and along.names:
         along = replace(along, names=tuple(names[place] for place in shown))
     single, rows = len(shown) <= SINGLE, len(shown) <= SINGLE and bool(along.names)
-    height = max(HEIGHT, 1 + ROW * len(shown)) if rows else HEIGHT + NAMES * along.upright
-    with page(path, height, width) as figure:
-        axes = figure.subplots()
+    tables = _tables(estimate, shown) if rows and not names else {}
+    panels = tables if len(tables) > 1 else {"": dict(enumerate(along.names or [""] * len(shown)))}
+    size = 1 + ROW * len(shown) + PANEL * len(panels)
+    with page(path, max(HEIGHT, size) if rows else HEIGHT + NAMES * along.upright, width) as figure:
+        sizes = [*map(len, panels.values())]
+        every = figure.subplots(len(sizes), 1, sharex=True, squeeze=False, height_ratios=sizes).ravel()
         draw = _draw_rows if rows else _draw_dots if single else _draw_band
-        places = np.arange(len(shown)) if rows else along.places
         scale = 100 / estimate.users if shares else 1.0
-        answers, low, high = (scale * column[at] for column in (source.answers, source.low, source.high))
-        draw(axes, places, answers, (low, high))
-        if true is not None:
-            true = scale * true
-            marks: dict[str, Any] = {"marker": "|" if rows else "_", "linestyle": ""} if single else {}
-            pair = (true, places) if rows else (places, true)
-            axes.plot(*pair, color="black", linewidth=0.7, label="truth", zorder=3, **marks)
-        if rows:
-            _name_rows(axes, along, round(LETTERS * figure.get_figwidth()))
-        else:
-            along.write_below(axes)
-        _label(axes, estimate, len(shown), across=rows, shares=shares)
+        answers, low, high = (scale * column for column in _columns(estimate, shown))
+        near = counts_users(estimate.workload) and high.max() >= NEAR * scale * estimate.users
+        for axes, (title, own) in zip(every, panels.items(), strict=True):
+            chosen, places = [*own], np.arange(len(own)) if rows else along.places
+            draw(axes, places, answers[chosen], (low[chosen], high[chosen]))
+            if near and len(shown) > 1:
+                _draw_everybody(axes, places, scale * estimate.users, across=rows)
+            if true is not None:
+                _draw_truth(axes, places, scale * true[chosen], across=rows, single=single)
+            _name(axes, along, title, [*own.values()] if rows else [])
+        _label(figure, every[-1], estimate, len(shown), across=rows, shares=shares)
     return figure
+
+
+def _columns(estimate: Estimate, shown: np.ndarray) -> list[np.ndarray]:
+    whole = estimate.workload.queries <= WHOLE
+    source, at = (estimate, shown) if whole else (estimate.some(shown), slice(None))
+    return [column[at] for column in (source.answers, source.low, source.high)]
 
 
 Ends = tuple[np.ndarray, np.ndarray]
@@ -107,30 +115,59 @@ def _draw_band(axes: Axes, places: np.ndarray, answers: np.ndarray, ends: Ends) 
     axes.plot(places, answers, color=VERMILION, linewidth=0.9, label="estimate")
 
 
-def _name_rows(axes: Axes, along: QueryAxis, letters: int) -> None:
-    axes.set_yticks(range(len(along.names)), [shortened(name, letters) for name in along.names])
-    axes.set_ylim(len(along.names) - 0.5, -0.5)
+def _draw_truth(axes: Axes, places: np.ndarray, true: np.ndarray, *, across: bool, single: bool) -> None:
+    marks: dict[str, Any] = {"marker": "|" if across else "_", "linestyle": ""} if single else {}
+    pair = (true, places) if across else (places, true)
+    axes.plot(*pair, color="black", linewidth=0.7, label="truth", zorder=3, **marks)
+
+
+def _draw_everybody(axes: Axes, places: np.ndarray, users: float, *, across: bool) -> None:
+    low, high = places.min() - 0.5 * across, places.max() + 0.5 * across
+    line = axes.vlines if across else axes.hlines
+    line(users, low, high, GREY, "--", label="everybody", linewidth=0.8)
+
+
+def _tables(estimate: Estimate, shown: np.ndarray) -> dict[str, dict[int, str]]:
+    """Return the tables whose cells are counted, by title: which answers, and their values; none of other queries."""
+    attributes, tables = estimate.naming.attributes, dict[str, dict[int, str]]()
+    for place, query in enumerate(shown.tolist()):
+        found = estimate.workload.describe(query)
+        if found.weight != 1 or not found.spans:
+            return {}
+        asked = [(attributes[one.attribute], one) for one in found.spans]
+        title = " × ".join(attribute.title() for attribute, _ in asked)
+        words = (attribute.words(one.low, one.high) for attribute, one in asked)
+        tables.setdefault(title, {})[place] = ", ".join(words)
+    return tables
+
+
+def _name(axes: Axes, along: QueryAxis, table: str, rows: Sequence[str]) -> None:
+    """Name the rows of a table, or the answers below the axes where none are given."""
+    if not rows:
+        along.write_below(axes)
+        return
+    letters = round(LETTERS * axes.figure.bbox.width / axes.figure.dpi)
+    axes.set_yticks(range(len(rows)), [shortened(name, letters) for name in rows])
+    axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.tick_params(axis="y", length=0)
-    axes.set_ylabel(along.title)
+    axes.set_title(table, loc="left")
+    axes.set_ylabel("" if table else along.title)
 
 
-def _label(axes: Axes, estimate: Estimate, shown: int, *, across: bool, shares: bool) -> None:
+def _label(figure: Figure, axes: Axes, estimate: Estimate, shown: int, *, across: bool, shares: bool) -> None:
     """Label the axes: what the answers count, how many are drawn, and the confidence of the intervals."""
     many = estimate.workload.queries
     some = f"{shown:,} of {many:,} answers drawn; " if shown < many else ""
     users = axes.xaxis if across else axes.yaxis
-    users.set_major_formatter(EngFormatter(sep=""))
+    users.set_major_formatter(thousands)
     if across:
         users.set_major_locator(MaxNLocator(nbins=5))
-    users.set_label_text(
-        "% of the people" if shares else "people" if counts_users(estimate.workload) else "sum"
-    )
+    unit = "people" if counts_users(estimate.workload) else "sum"
+    users.set_label_text("% of the people" if shares else unit)
     words = f"{some}{reported(estimate, 'it')}\n{estimate.intervals}"
-    if across:  # the names take the left of the figure, and the words need all of its width
-        axes.figure.suptitle(words, x=0.01, horizontalalignment="left")
-    else:
-        axes.set_title(words, loc="left")
-    axes.figure.legend(loc="outside lower right" if across else "outside upper right", ncols=3)
+    head(figure, words)  # names and numbers take the left of the figure, and the words need all of its width
+    legend = axes.get_legend_handles_labels()
+    figure.legend(*legend, loc="outside lower right", ncols=4, columnspacing=1)
 
 
 def _checked(truth: ArrayLike, queries: int) -> np.ndarray:
@@ -155,7 +192,8 @@ def plot_simulation(
 ) -> Figure:
     """Draw the observed root mean square error of every query over the one predicted, on a band for 95 % of them.
 
-    Up to 256 queries stand where their numbers or names are, more in the order of their predicted errors.
+    Exact answers are left out, which would end the line at zero. Up to 256 queries stand where their numbers or names
+    are, more in the order of their predicted errors.
     With R repetitions and normal errors, the observed mean square is the predicted one times chi^2_R/R. Where
     the standard errors of very many queries were not computed, a line stands at the mean over all queries.
 
@@ -168,12 +206,16 @@ def plot_simulation(
     else:
         shown = np.array(spread(len(observed), SHOWN))
         chosen, along = np.argsort(predicted, kind="stable")[shown], QueryAxis(shown, (), BY_ERROR)
+    told = ~exact(np.square(predicted[chosen]))
+    told |= not told.any()
     with page(path, HEIGHT + NAMES * along.upright, width) as figure:
         axes = figure.subplots()
-        _draw_prediction(axes, along.places, predicted[chosen], len(simulation.observed))
-        axes.plot(along.places, observed[chosen], "o", color=VERMILION, markersize=2.5, label="observed")
+        _draw_prediction(axes, along.places[told], predicted[chosen][told], len(simulation.observed))
+        axes.plot(
+            along.places[told], observed[chosen][told], "o", color=VERMILION, markersize=2.5, label="observed"
+        )
         along.write_below(axes)
-        _label_errors(axes, simulation)
+        _label_errors(axes, simulation, " (exact answers left out)" * (not told.all()))
         figure.legend(loc="outside upper right", ncols=2)
     return figure
 
@@ -196,16 +238,15 @@ def _draw_prediction(axes: Axes, places: np.ndarray, predicted: np.ndarray, repe
     axes.plot(places, predicted, color=GREY, label=f"predicted, with {100 * SHARE:g} % band")
 
 
-def _label_errors(axes: Axes, simulation: Simulation) -> None:
-
-    axes.yaxis.set_major_formatter(EngFormatter(sep=""))
+def _label_errors(axes: Axes, simulation: Simulation, left_out: str) -> None:
+    axes.yaxis.set_major_formatter(thousands)
     axes.set_ylim(0, 1.1 * axes.get_ylim()[1])
-    axes.set_ylabel(
-        "root mean square error" + (", users" if counts_users(simulation.naming.workload) else "")
-    )
+    unit = ", people" if counts_users(simulation.naming.workload) else ""
+    axes.set_ylabel(f"root mean square error{unit}")
     total = (
         ""
         if simulation.exact
         else f"\nsquared error {simulation.ratio:.3f} ± {simulation.ratio_error:.3f} of predicted"
     )
-    axes.set_title(f"{len(simulation.observed):,} × {simulation.users:,} reports{total}", loc="left")
+    words = f"{len(simulation.observed):,} × {simulation.users:,} reports{left_out}{total}"
+    axes.set_title(words, loc="left")

@@ -85,10 +85,14 @@ def ratio_text(epsilon: float) -> str:
     return f"{math.exp(epsilon):.3g}" if epsilon > 0.1 else f"{math.exp(epsilon):.6g}"
 
 
-POINTS = 9.5
-"""Least distance between two names, in points: one line of 7-point text."""
-INSIDE = 0.75
-"""Least share of the figure's height for its axes."""
+def head(figure: Figure, words: str) -> None:
+    """Write the title of a figure above everything, from the left."""
+    figure.suptitle(words, x=0.01, horizontalalignment="left")
+
+
+def thousands(value: float, _: object = None) -> str:
+    """Return the number of a tick, written out below a million: 600 and 1,200 beside each other, then 1.5M."""
+    return EngFormatter(sep="")(value) if abs(value) >= 1e6 else f"{value:,.7g}"
 
 
 @dataclass(frozen=True)
@@ -98,27 +102,29 @@ class Line:
     values: Sequence[float | None]
     colour: str
     name: str = ""
-    """Name written at the end of the line; empty for lines in the background."""
+    """Name in the legend; empty for none."""
     style: dict[str, Any] = field(default_factory=dict)
 
     def points(self, places: Sequence[float]) -> list[tuple[float, float]]:
-        """Return the points (place, value) at which the line has a value."""
-        return [(x, y) for x, y in zip(places, self.values, strict=True) if y]
+        """Return the points (place, value) at which the line has a value, in the order of the places."""
+        return sorted((x, y) for x, y in zip(places, self.values, strict=True) if y)
 
 
 def draw_lines(axes: Axes, places: Sequence[float], lines: Sequence[Line]) -> None:
-    """Draw lines on two logarithmic axes, places on the one below; names stand to the right in black.
-
-    Names are not coloured, as most of the palette is too light for text; a leader shows the colour.
-    """
+    """Draw lines on two logarithmic axes, places on the one below; a legend names them as they end, pale ones last."""
     lines = [line for line in lines if line.points(places)]  # nothing of what is zero everywhere
+    ends = {}
     for line in lines:
         points = line.points(places)
-        axes.plot(*zip(*points, strict=True), color=line.colour, **{"markersize": 3, **line.style})
+        look = {"color": line.colour, "markersize": 3, **line.style}
+        (ends[line.colour == PALE, -points[-1][1], line.name],) = axes.plot(
+            *zip(*points, strict=True), **look
+        )
     _scale_places(axes, places)
     axes.set_yscale("log")
     _scale_values(axes)
-    _name_ends(axes, {line.name: (*line.points(places)[-1], line.colour) for line in lines if line.name})
+    named = {name: ends[pale, end, name] for pale, end, name in sorted(ends) if name}
+    axes.figure.legend(named.values(), named, loc="outside right center")
 
 
 def _scale_places(axes: Axes, places: Sequence[float]) -> None:
@@ -147,42 +153,3 @@ def _spaced(places: Sequence[float]) -> list[float]:
         if math.log(place / shown[-1]) >= least and math.log(high / place) >= least:
             shown.append(place)
     return sorted({*shown, high})
-
-
-def _name_ends(axes: Axes, ends: dict[str, tuple[float, float, str]]) -> None:
-    """Write names beside the ends of their lines, moved apart where they would overlap."""
-    low, high = (math.log(edge) for edge in axes.get_ylim())
-    apart = POINTS / 72 / (INSIDE * axes.figure.bbox.height / axes.figure.dpi)
-    order = sorted(ends, key=lambda name: ends[name][1])
-    heights = _moved_apart([(math.log(ends[name][1]) - low) / (high - low) for name in order], apart)
-    for name, height in zip(order, heights, strict=True):
-        x, y, colour = ends[name]
-        axes.annotate(
-            name,
-            (x, y),
-            xytext=(1.04, height),
-            textcoords="axes fraction",
-            verticalalignment="center",
-            fontsize=7,
-            annotation_clip=False,
-            arrowprops={
-                "arrowstyle": "-",
-                "linewidth": 0.9,
-                "linestyle": (0, (1, 2)),
-                "relpos": (0, 0.5),
-                "shrinkA": 0,
-                "shrinkB": 2,
-                "color": colour,
-            },
-        )
-
-
-def _moved_apart(heights: list[float], apart: float) -> list[float]:
-    """Return rising heights in 0..1 with at least a distance between them, from the top down if need be."""
-    moved = list(heights)
-    for place in range(1, len(moved)):
-        moved[place] = max(moved[place], moved[place - 1] + apart)
-    top = min(moved[-1], 1.0)
-    for place in range(len(moved) - 1, -1, -1):
-        moved[place] = min(moved[place], top - apart * (len(moved) - 1 - place))
-    return moved

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.ticker import MaxNLocator
@@ -14,6 +14,7 @@ from stratagem.estimators import Estimator, UnsupportedWorkloadError
 from stratagem.math.number import spread
 from stratagem.math.vector import WHOLE
 from stratagem.report.plots.figure import GREY, VERMILION
+from stratagem.workloads.explicit import counts_users
 from stratagem.workloads.query import Query, Span
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ TICKS = 7
 """Largest number of names below an axis."""
 ROOM = 30
 """Number of letters that fit side by side below the axis of a panel."""
+SMALL: dict[str, Any] = {"ncols": 2, "columnspacing": 1.0, "handlelength": 1.6, "handletextpad": 0.5}
+"""Look of a legend of two entries below a panel."""
 NAMES = 0.9
 """Space in inches for vertical names."""
 
@@ -54,7 +57,7 @@ class QueryAxis:
             first = [one.parts[0] if len(one.parts) == 1 else None for one in found]
             if all(part is not None and part.numbered for part in first):
                 return QueryAxis(places, (), "query")
-            return QueryAxis(places, [naming.label(int(query)) for query in queries], "")
+            return QueryAxis(places, [naming.label(int(query)) for query in queries], "query")
         attribute = naming.attributes[0]
         title = attribute.title(prefixes=all(one.low is None for one in spans))
         numbers = _numbers(attribute, spans)
@@ -67,7 +70,7 @@ class QueryAxis:
         axes.set_xlabel(self.title)
         if not self.names:
             whole = bool((self.places % 1 == 0).all())
-            axes.xaxis.set_major_locator(MaxNLocator(nbins=TICKS, integer=whole, min_n_ticks=1))
+            axes.xaxis.set_major_locator(MaxNLocator(nbins=TICKS - 1, integer=whole, min_n_ticks=1))
             return
         name_places(axes, [(self.places[k], self.names[k]) for k in spread(len(self.names), TICKS)])
 
@@ -138,11 +141,11 @@ def draw_errors(
     bound: float | None,
     *,
     scale: float = 1.0,
-    label: str = "standard deviation per user",
+    label: str = "",
 ) -> bool:
     """Draw the standard deviation that one user of random type adds to every answer; return whether some are left out.
 
-    Times a `scale`, on an axis with this `label`.
+    Times a `scale`, on an axis with this `label`; without one the axis says of what and in which unit.
 
     A place for each query up to 256; a column for each kind of table, from the least error to the largest; the
     errors in order for other large workloads, of more than 2^24 queries those of some, evenly spread. Where they
@@ -169,10 +172,12 @@ def draw_errors(
         else:
             _draw_kinds(axes, errors, kinds)
     axes.set_ylim(0, 1.08 * max(float(errors.max()), scale * (bound or 0.0)) or 1.0)
-    axes.set_ylabel(label)
+    unit = "people" if counts_users(workload) else "unit of the query"
+    axes.set_ylabel(label or f"standard deviation\nof one report ({unit})")
+    shown = {"mechanism": axes.lines[0]}
     if bound is not None:
-        line = axes.axhline(scale * bound, color=GREY, linestyle="--")
-        figure.legend([line], ["proven minimum"], loc="outside lower center")
+        shown["proven minimum"] = axes.axhline(scale * bound, color=GREY, linestyle="--")
+    figure.legend(shown.values(), shown, loc="outside lower center", **SMALL)
     return left_out
 
 

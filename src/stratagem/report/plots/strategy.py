@@ -10,13 +10,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib import colormaps
+from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from stratagem.estimators import estimator
 from stratagem.io.screen import presents
 from stratagem.math.number import count, real, spread
-from stratagem.report.plots.figure import page, ratio_text
-from stratagem.report.plots.query_error import NAMES, TICKS, draw_errors, name_places, upright
+from stratagem.report.plots.figure import GREY, PALE, page, ratio_text
+from stratagem.report.plots.query_error import (
+    LETTERS,
+    NAMES,
+    SMALL,
+    TICKS,
+    draw_errors,
+    name_places,
+    shortened,
+    upright,
+)
 from stratagem.strategies import (
     LinearProtocol,
     Runnable,
@@ -46,6 +57,9 @@ LONG = 100_000
 """Number of values from which their long numbers leave space for fewer of them on the axis."""
 
 
+HIGH = "(a row's height: how likely it is)"
+
+
 def draw_table(axes: Axes, strategy: Strategy, attributes: Sequence[Attribute]) -> None:
     """Draw every report as a band as high as it is likely, dark for the user types that it speaks for.
 
@@ -58,10 +72,18 @@ def draw_table(axes: Axes, strategy: Strategy, attributes: Sequence[Attribute]) 
     )
     chosen = "" if strategy.outputs <= ROWS else f"{len(rows):,} of "
     axes.set_title(f"{chosen}{strategy.outputs:,} reports")
-    axes.set_ylabel("reports, as high as likely")
+    axes.set_ylabel(f"reports\n{HIGH}")
     _name_types(axes, attributes)
-    dark = f"(dark: {ratio_text(strategy.epsilon)} × as likely)"
-    axes.set_xlabel(f"{attributes[0].title() if len(attributes) == 1 else 'user type'}\n{dark}")
+    axes.set_xlabel(attributes[0].title() if len(attributes) == 1 else "combination of values")
+    _explain_shades(axes, strategy.epsilon)
+
+
+def _explain_shades(axes: Axes, epsilon: float) -> None:
+    """Draw the bar of shades at the right, from the values for which a report is least likely to the likeliest."""
+    bar = axes.figure.colorbar(axes.images[0], cax=axes.inset_axes((1.03, 0, 0.04, 1)), ticks=[0, 1])
+    bar.set_ticklabels(["1 ×", f"{ratio_text(epsilon)} ×"])
+    bar.set_label("likely, times the least", labelpad=-18)
+    bar.ax.tick_params(length=0)
 
 
 def _name_types(axes: Axes, attributes: Sequence[Attribute]) -> None:
@@ -77,7 +99,7 @@ def _name_values(values: Codes, axes: Axes) -> None:
 
 @_name_values.register(Bins)
 def _(values: Bins, axes: Axes) -> None:
-    places = spread(len(values.edges), TICKS)
+    places = spread(len(values.edges), TICKS - 2)
     axes.set_xticks([k - 0.5 for k in places], [values.edges[k] for k in places])
 
 
@@ -97,7 +119,7 @@ def draw_bands(axes: Axes, levels: np.ndarray, heights: np.ndarray, across: int)
         vmax=1,
         extent=(-0.5, across - 0.5, 1, 0),
     )
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=7 if across < LONG else 3, integer=True, min_n_ticks=1))
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=5 if across < LONG else 3, integer=True, min_n_ticks=1))
     axes.set_yticks([])
     axes.spines[:].set_visible(False)
     axes.tick_params(length=0)
@@ -155,12 +177,11 @@ def _averaged(rows: np.ndarray, heights: np.ndarray) -> np.ndarray:
     return rows[chosen].reshape(PIXELS, SAMPLES, -1).mean(axis=1)
 
 
-SHOWN = 6
-"""Largest number of patterns over several attributes that are drawn, the most likely first."""
-ACROSS = 3
+SHOWN = 2
+"""Largest number of patterns over several attributes that are drawn side by side, the most likely first."""
 
 
-def draw_patterns(figure: FigureBase, strategy: TranslationStrategy) -> None:
+def draw_patterns(figure: FigureBase, strategy: TranslationStrategy, attributes: Sequence[Attribute]) -> None:
     """Draw patterns with their weights: as bands where they lie on one cycle, else the most likely ones as tables.
 
     The rows of a table are the values of the pattern's first attributes, its columns those of the others.
@@ -168,7 +189,7 @@ def draw_patterns(figure: FigureBase, strategy: TranslationStrategy) -> None:
     if len({pattern.sizes for pattern in strategy.patterns}) == 1 and len(strategy.patterns[0].sizes) == 1:
         _draw_cycle(figure, strategy)
     else:
-        _draw_tables(figure, strategy)
+        _draw_tables(figure, strategy, attributes)
 
 
 def _draw_cycle(figure: FigureBase, strategy: TranslationStrategy) -> None:
@@ -183,32 +204,51 @@ def _draw_cycle(figure: FigureBase, strategy: TranslationStrategy) -> None:
         else f"{len(strategy.patterns):,} of {_plural(many)}"
     )
     axes.set_title(f"{named}, moved in {cycle:,} ways")
-    axes.set_ylabel("patterns, as high as likely")
-    axes.set_xlabel(f"place (dark: {ratio_text(strategy.epsilon)} × as likely)")
+    axes.set_ylabel(f"patterns\n{HIGH}")
+    axes.set_xlabel("place")
+    _explain_shades(axes, strategy.epsilon)
 
 
-def _draw_tables(figure: FigureBase, strategy: TranslationStrategy) -> None:
+def _draw_tables(figure: FigureBase, strategy: TranslationStrategy, attributes: Sequence[Attribute]) -> None:
     chosen = np.argsort(-strategy.weights, kind="stable")[:SHOWN]
-    across = min(ACROSS, len(chosen))
-    grid = figure.subplots(-(-len(chosen) // across), across, squeeze=False).ravel()
-    for axes in grid:
-        axes.axis("off")
-    for axes, b in zip(grid, chosen, strict=False):
+    for axes, b in zip(figure.subplots(1, len(chosen), squeeze=False)[0], chosen, strict=True):
         pattern = strategy.patterns[b]
-        table = _folded(pattern)
-        axes.axis("on")
+        table, names = _folded(pattern), _axis_names(strategy, pattern, attributes)
         axes.imshow(table, vmin=0, vmax=1)
-        axes.set_xticks([])
-        axes.set_yticks([])
+        axes.set_xticks(np.arange(0.5, table.shape[1] - 1), minor=True)
+        axes.set_yticks(np.arange(0.5, table.shape[0] - 1), minor=True)
+        axes.grid(which="minor", color=PALE, linewidth=0.5)
+        axes.tick_params(which="both", length=0, labelbottom=False, labelleft=False)
         axes.spines[:].set_visible(True)
-        axes.set_title(f"{100 * strategy.weights[b]:.2g} %", fontsize=7, pad=2)
-        axes.set_xlabel(" × ".join(map(str, pattern.sizes)), fontsize=7, labelpad=2)
+        axes.set_title(f"{100 * strategy.weights[b]:.2g} % of reports", fontsize=7, pad=2)
+        cut = next(k for k in range(len(pattern.sizes) + 1) if math.prod(pattern.sizes[:k]) == len(table))
+        axes.set_ylabel(_together(names[:cut]), fontsize=7, labelpad=2)
+        axes.set_xlabel(_together(names[cut:]), fontsize=7, labelpad=2)
     share = 100 * strategy.weights[chosen].sum()
     some = f"{len(chosen)} of " if len(chosen) < len(strategy.patterns) else ""
     figure.suptitle(
         f"{some}{_plural(len(strategy.patterns))}: {share:.3g} %\n{count(strategy.outputs)} reports"
     )
-    figure.supxlabel(f"values (dark: {ratio_text(strategy.epsilon)} × as likely)")
+    blues = map(colormaps["Blues"], (1.0, 0.0))
+    shades = [Patch(facecolor=blue, edgecolor=GREY, linewidth=0.5) for blue in blues]
+    words = [f"{ratio_text(strategy.epsilon)} × as likely", "others"]
+    figure.legend(shades, words, loc="outside lower center", **SMALL)
+
+
+def _axis_names(
+    strategy: TranslationStrategy, pattern: Pattern, attributes: Sequence[Attribute]
+) -> list[str]:
+    """Return what each axis of a pattern stands for: an attribute, or any of a group of them."""
+    if len(strategy.cycles) != len(attributes):
+        return ["values"] * len(pattern.sizes)
+    groups = [strategy.groups[group] for group in pattern.axes]
+    return [attributes[one[0]].name if len(one) == 1 else f"of {len(one)}\nattributes" for one in groups]
+
+
+def _together(names: Sequence[str]) -> str:
+    """Return the attributes along one side of a table in words, on lines that fit beside it."""
+    any_of = {name: f"any {names.count(name)} {name}" for name in names if name.endswith("\nattributes")}
+    return " ×\n".join(any_of.get(name) or shortened(name, LETTERS) for name in dict.fromkeys(names))
 
 
 def _plural(patterns: int) -> str:
@@ -279,7 +319,7 @@ def _draw(strategy: Runnable, figure: FigureBase, attributes: Sequence[Attribute
 
 @_draw.register(TranslationStrategy)
 def _(strategy: TranslationStrategy, figure: FigureBase, attributes: Sequence[Attribute]) -> None:
-    draw_patterns(figure, strategy)
+    draw_patterns(figure, strategy, attributes)
 
 
 @_draw.register(LinearProtocol | SurveyStrategy | TableSampling | SplitStrategy)
