@@ -599,7 +599,14 @@ def draw(rows: list[Row]) -> bytes:
         )
         spread = CLEAR * best.ratio_error / best.ratio**2
         axes.errorbar(1 / best.ratio, place, xerr=spread, fmt="o", color="black", markersize=4, linewidth=1)
-        axes.plot(ours.bound / (ours.error or ours.exact), place, "|", color="#0072b2", markersize=11, markeredgewidth=2)
+        axes.plot(
+            ours.bound / (ours.error or ours.exact),
+            place,
+            "|",
+            color="#0072b2",
+            markersize=11,
+            markeredgewidth=2,
+        )
     axes.axvline(1, color="#d55e00", linewidth=1)
     axes.set_xscale("log")
     axes.set_xlim(0.5, 20)
