@@ -1,6 +1,7 @@
 """The pages of the documentation: what they tell readers to run runs, prints what they show, and every number is so."""
 
 import inspect
+import re
 from math import comb
 
 import pytest
@@ -205,3 +206,13 @@ def test_a_number_in_a_sentence_is_found():
 def test_a_command_of_another_programme_must_be_marked(captured):
     with pytest.raises(AssertionError, match="a page runs rm"):
         list(run("```sh\nrm -r folder\n```\n", captured, {}))
+
+
+def test_the_guide_to_browsers_sends_what_the_server_takes():
+    """A body of no stated type is one of text for a browser, which the server refuses."""
+    from stratagem.cli.serve.intake import LARGEST
+
+    text = PAGES["guides/browser.md"].read_text("utf-8")
+    (sent,) = re.findall(r'"Content-Type": "([^"]+)"', text)
+    assert sent in LARGEST
+    assert text.count("fetch(") == text.count("headers, body") == 1
