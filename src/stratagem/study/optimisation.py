@@ -110,11 +110,10 @@ def optimise(
     Where the solver's `outputs` limits the rows, that holds for the baselines within the limit; if there is none, the
     best of all may be returned. Protocols, whose reports are too many to count, are compared with.
 
-    Minimises L(Q) = tr(M^+ V) (McKenna et al., VLDB 2020, Problem 3.12); one user adds the variance (L - tr V)/n to all
-    answers together, averaged over the user types, so that `gap`, of L, is less than `variance_gap`. A prior, n counts
-    or probabilities of the user types, makes it the average over users so distributed. The objective "worst-case" is
-    the variance per user of the least favourable type, "worst-query" that of the least accurate query. `on_step`
-    receives a record after every step and may return True to stop; Ctrl-C keeps the best so far.
+    Minimises L(Q) = tr(M^+ V) (McKenna et al., VLDB 2020, Problem 3.12); a user adds (L - tr V)/n to the variance of
+    all answers, in the mean over user types, or over a prior: n counts or probabilities of them. The objective
+    "worst-case" is the variance per user of the least favourable type, "worst-query" that of the least accurate query.
+    `on_step` receives a record after every step and may return True to stop; Ctrl-C keeps the best so far.
     The workload may be a name with a `domain`, a file or a matrix (p x n) of queries (see `workload_of`), the solver a
     name; `gap` and `seconds` limit the search (see `solver_of`). `seed` is that of the solver: unless time ends it, a
     search with the same seed gives the same strategy. `constraints` holds what the strategy must keep to besides: a
