@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -16,6 +17,9 @@ LONG = 45
 """Lines from which on a function is long, its docstring and its parameters counted."""
 MANY = 12
 """Parameters above which a function outside the command line has too many."""
+
+KINDS = {"Randomiser", "Runnable", "Strategy", "TranslationStrategy", "SurveyStrategy"}
+"""Types of the first argument of what may choose by the kind of a strategy."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -112,11 +116,18 @@ def numbers() -> dict[str, int]:
         for node in ast.walk(function)
         if isinstance(node, (ast.Import, ast.ImportFrom))
     ]
+    tables = [
+        function
+        for function in functions()
+        if any(ast.unparse(one) == "singledispatch" for one in function.decorator_list)
+        and KINDS & {*re.findall(r"\w+", ast.unparse(function.args))}
+    ]
     every, outside = list(functions()), list(functions(commands=False))
     nodes = [node for tree in trees().values() for node in ast.walk(tree)]
     houses = rooms(files())
     return {
         "public names at top level": len(public),
+        "dispatch tables on kinds of strategy": len(tables),
         "isinstance": sum(isinstance(node, ast.Name) and node.id == "isinstance" for node in nodes),
         "parameters called prior": sum("prior" in parameters(one) for one in every),
         "names of public classes used twice": sum(many > 1 for many in public_classes().values()),

@@ -8,13 +8,14 @@ from house_numbers import PACKAGE, Function, parameters
 
 REACHED = {
     "public names at top level": 60,
+    "dispatch tables on kinds of strategy": 1,
     "isinstance": 168,
     "parameters called prior": 50,
     "names of public classes used twice": 4,
     "imports inside functions outside the command line": 40,
     "functions over 45 lines": 10,
     "functions with more than 12 parameters outside the command line": 0,
-    "lines": 63_910,
+    "lines": 63_878,
     "files": 285,
     "rooms": 19,
     "arrows between rooms": 94,

@@ -182,7 +182,7 @@ LAYERS = [
 SHIPPED = [
     "collection.collection",
     "estimation.estimation",
-    "estimation.marginal_release",
+    "estimation.released",
     "mechanism.mechanism",
     "mechanism.matrix_import",
     "auditor.audit",

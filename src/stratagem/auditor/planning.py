@@ -6,10 +6,9 @@ That of a survey counts how often its parts come, and of every part what its own
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import singledispatch
 from itertools import islice
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,7 +27,7 @@ from stratagem.auditor.plan import (
     pooled,
     random_types,
 )
-from stratagem.strategies import Randomiser, SurveyPart, SurveyStrategy, TranslationStrategy
+from stratagem.strategies import Randomiser, SurveyPart, SurveyStrategy
 
 ENTRIES = 1 << 25
 """Largest number of entries of the array that holds the probabilities of all outputs for every user type."""
@@ -46,10 +45,12 @@ class Planner(NamedTuple):
     """Returns the classes of outputs of every part of a survey; None where there are no parts."""
 
 
-@singledispatch
-def planner(strategy: Any) -> Planner:
+def planner(strategy: Randomiser) -> Planner:
     """Return how audits of a kind of strategy are planned."""
-    return Planner(table_plan.choose, table_plan.plan)
+    if strategy.parted:
+        return Planner(_choose_survey, _plan_survey, _survey_by_part)
+    plans = table_plan if strategy.translated is None else translation_plan
+    return Planner(plans.choose, plans.plan)
 
 
 def choose(strategy: Randomiser, types: int, samples: int, level: float, rng: np.random.Generator) -> Chosen:
@@ -66,16 +67,6 @@ def by_part(strategy: Randomiser, planned: AuditPlan) -> list[Classes]:
     """Return the classes of outputs of every part, or of all, for each user type of a plan, and what favours it."""
     parts = planner(strategy).by_part
     return parts(strategy, planned.user_types) if parts else [(planned.partitions, planned.favoured)]
-
-
-@planner.register
-def _(strategy: TranslationStrategy) -> Planner:
-    return Planner(translation_plan.choose, translation_plan.plan)
-
-
-@planner.register
-def _(strategy: SurveyStrategy) -> Planner:
-    return Planner(_choose_survey, _plan_survey, _survey_by_part)
 
 
 def _choose_survey(

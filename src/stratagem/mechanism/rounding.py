@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from functools import singledispatch
 from typing import cast
 
 import numpy as np
@@ -183,12 +182,11 @@ def rounded(strategy: Exact, epsilon: Fraction, bits: int = WEIGHT_BITS) -> Tabl
             f"the strategy measures epsilon {strategy.epsilon:.10g}, above the {float(epsilon):g} promised: "
             "promise what it measures, or optimise again"
         )
-    return _whole(strategy, exp_below(epsilon.numerator, epsilon.denominator), bits)
-
-
-@singledispatch
-def _whole(strategy: Strategy, bound: int, bits: int) -> Table:
-    """Return a table of whole numbers next to a strategy, of whose ratios none exceeds `bound`/2^`SCALE`."""
+    bound = exp_below(epsilon.numerator, epsilon.denominator)
+    if strategy.translated is not None:
+        return _whole_patterns(strategy.translated, bound)
+    if strategy.two_level is not None:
+        return _whole_rows(strategy.two_level, bound)
     if strategy.outputs * strategy.domain_size > LARGEST:
         raise ValueError(
             f"a matrix of {strategy.outputs} outputs x {strategy.domain_size} user types is too large for a "
@@ -197,8 +195,7 @@ def _whole(strategy: Strategy, bound: int, bits: int) -> Table:
     return _columns(strategy.dense().matrix, bound, bits)
 
 
-@_whole.register
-def _(strategy: TwoLevelStrategy, bound: int, bits: int) -> TwoLevelTable:
+def _whole_rows(strategy: TwoLevelStrategy, bound: int) -> TwoLevelTable:
     """Round the weights, then cover the user types equally again by nested sets of tiny weight.
 
     Rounding leaves user type u short by some units. The sets {u: short by at least k}, each weighted by
@@ -236,8 +233,7 @@ def _lower_level(ratio: float, bound: int) -> int:
     return max(lower_level(bound), math.ceil(Fraction(HIGH) / Fraction(ratio)))
 
 
-@_whole.register
-def _(strategy: TranslationStrategy, bound: int, bits: int) -> TranslationTable:
+def _whole_patterns(strategy: TranslationStrategy, bound: int) -> TranslationTable:
     """Round the chances p of drawing each pattern, w_b ~ p_b (1 + (E - 1) |T_b|/cells_b) being those of a report.
 
     Patterns that are drawn less than once in 2^32 times are left out. What whole numbers leave of 2^32 goes to

@@ -5,8 +5,7 @@ from __future__ import annotations
 import io
 import math
 import zlib
-from functools import singledispatch
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from xml.etree import ElementTree
 
 import numpy as np
@@ -121,36 +120,30 @@ def drawing(subject: ReportContent) -> dict[str, object]:
     return {"figure": shown, "attributes": _attributes(subject), "parts": _parts(strategy, subject)}
 
 
-@singledispatch
-def _reading(strategy: Strategy | TranslationStrategy | SurveyStrategy, times: str) -> tuple[str, str]:
+def _reading(strategy: Any, times: str) -> tuple[str, str]:
     """Return what the picture shows, and how to read it."""
+    if (moved := strategy.translated) is not None:
+        return (
+            f"{len(moved.patterns):,} patterns, which make {count(moved.outputs)} reports",
+            (
+                "Every pattern stands for many reports: it can be moved to any place, and to any attributes of its "
+                f"kind. A report is {times} times as likely for a person whose values lie in its dark cells as for "
+                "another."
+            ),
+        )
+    if strategy.parted:
+        return (
+            f"{len(strategy.parts):,} parts, which make {count(strategy.outputs)} reports",
+            (
+                "Every device draws one part of the questions, whatever the answers are, and its report is about that "
+                f"part alone: at most {times} times as likely for one answer to it as for another."
+            ),
+        )
     return (
         f"{count(strategy.outputs)} reports down, {count(strategy.domain_size)} values across",
         (
             "A row is a report, and its height how likely it is. It is most likely for the values that are dark, at "
             f"most {times} times as likely as for those that are white. One report says no more than that."
-        ),
-    )
-
-
-@_reading.register
-def _(strategy: TranslationStrategy, times: str) -> tuple[str, str]:
-    return (
-        f"{len(strategy.patterns):,} patterns, which make {count(strategy.outputs)} reports",
-        (
-            "Every pattern stands for many reports: it can be moved to any place, and to any attributes of its kind. "
-            f"A report is {times} times as likely for a person whose values lie in its dark cells as for another."
-        ),
-    )
-
-
-@_reading.register
-def _(strategy: SurveyStrategy, times: str) -> tuple[str, str]:
-    return (
-        f"{len(strategy.parts):,} parts, which make {count(strategy.outputs)} reports",
-        (
-            "Every device draws one part of the questions, whatever the answers are, and its report is about that part "
-            f"alone: at most {times} times as likely for one answer to it as for another."
         ),
     )
 
@@ -164,10 +157,14 @@ def _attributes(subject: ReportContent) -> Table:
     return Table(headings, rows, 3, caption="What is known about a person: the attributes and their values")
 
 
-@singledispatch
-def _parts(strategy: Strategy | TranslationStrategy | SurveyStrategy, subject: ReportContent) -> Table:
+def _parts(strategy: Any, subject: ReportContent) -> Table:
     """Return the likeliest reports, patterns, or parts of the questions, as a table."""
-    table = strategy.listed()
+    if strategy.translated is not None:
+        return _patterns_table(strategy.translated)
+    return _questions_table(strategy, subject) if strategy.parted else _reports_table(strategy.listed())
+
+
+def _reports_table(table: Strategy) -> Table:
     likely = table.row_sums / table.domain_size
     chosen = np.argsort(-likely, kind="stable")[:SHOWN]
     picked = np.zeros((len(chosen), table.outputs))
@@ -193,8 +190,7 @@ def _parts(strategy: Strategy | TranslationStrategy | SurveyStrategy, subject: R
     return Table(headings, rows, caption=f"Reports, {_some(len(rows), table.outputs)}")
 
 
-@_parts.register
-def _(strategy: TranslationStrategy, subject: ReportContent) -> Table:
+def _patterns_table(strategy: TranslationStrategy) -> Table:
     headings = ("pattern", "probability", "cells", "of them dark", "placements")
     rows = [
         (f"{b + 1}", percent(float(strategy.weights[b])), *_cells(strategy, int(b)))
@@ -203,8 +199,7 @@ def _(strategy: TranslationStrategy, subject: ReportContent) -> Table:
     return Table(headings, rows, caption=f"Patterns, {_some(len(rows), len(strategy.patterns))}")
 
 
-@_parts.register
-def _(strategy: SurveyStrategy, subject: ReportContent) -> Table:
+def _questions_table(strategy: SurveyStrategy, subject: ReportContent) -> Table:
     headings = ("part", "probability", "values", "reports")
     rows = [
         (

@@ -29,14 +29,10 @@ from stratagem.report.plots.query_error import (
     upright,
 )
 from stratagem.strategies import (
-    LinearProtocol,
     Runnable,
-    SplitStrategy,
-    SurveyStrategy,
-    TableSampling,
     TranslationStrategy,
 )
-from stratagem.strategies.two_level import TwoLevelStrategy, unpack
+from stratagem.strategies.two_level import unpack
 from stratagem.workloads import Bins, Codes, Labels
 from stratagem.workloads.naming import Naming
 
@@ -134,15 +130,11 @@ def _reports(strategy: Strategy) -> tuple[np.ndarray, np.ndarray]:
     return np.unique(np.minimum(places, strategy.outputs - 1), return_counts=True)
 
 
-@singledispatch
 def _rows(strategy: Strategy, rows: np.ndarray) -> np.ndarray:
     """Return some rows of Q; a two-level strategy's up to their weights, which no shade depends on."""
+    if (two := strategy.two_level) is not None:
+        return 1 + (two.ratio - 1) * unpack(two.patterns[rows], two.size)
     return strategy.dense().matrix[rows]
-
-
-@_rows.register(TwoLevelStrategy)
-def _(strategy: TwoLevelStrategy, rows: np.ndarray) -> np.ndarray:
-    return 1 + (strategy.ratio - 1) * unpack(strategy.patterns[rows], strategy.size)
 
 
 def _levels(Q: np.ndarray, epsilon: float) -> np.ndarray:
@@ -308,24 +300,18 @@ def plot_strategy(
 
 
 def draw_strategy(figure: FigureBase, strategy: Runnable, attributes: Sequence[Attribute]) -> None:
-    """Draw a strategy alone: the table of its probabilities, its patterns, or a sentence for a protocol or a survey."""
-    _draw(strategy, figure, attributes)
+    """Draw a strategy alone: the table of its probabilities, its patterns, or a sentence.
 
-
-@singledispatch
-def _draw(strategy: Runnable, figure: FigureBase, attributes: Sequence[Attribute]) -> None:
-    draw_table(figure.subplots(), strategy.listed(), attributes)
-
-
-@_draw.register(TranslationStrategy)
-def _(strategy: TranslationStrategy, figure: FigureBase, attributes: Sequence[Attribute]) -> None:
-    draw_patterns(figure, strategy, attributes)
-
-
-@_draw.register(LinearProtocol | SurveyStrategy | TableSampling | SplitStrategy)
-def _(protocol: Runnable, figure: FigureBase, attributes: Sequence[Attribute]) -> None:
-    """Say what one user sends: reports that are sets, hashes, real vectors or about parts have no table to draw."""
-    axes = figure.subplots()
-    axes.axis("off")
-    sentence = f"A user of {protocol.domain_size:,} types sends {protocol.report}: too many reports to draw."
-    axes.text(0.5, 0.5, textwrap.fill(sentence, 28), ha="center", va="center")
+    Reports that are sets, hashes, real vectors or about parts have no table to draw: it says what one user sends.
+    """
+    if strategy.translated is not None:
+        draw_patterns(figure, strategy.translated, attributes)
+    elif strategy.enumerated is not None:
+        draw_table(figure.subplots(), strategy.enumerated, attributes)
+    else:
+        axes = figure.subplots()
+        axes.axis("off")
+        sentence = (
+            f"A user of {strategy.domain_size:,} types sends {strategy.report}: too many reports to draw."
+        )
+        axes.text(0.5, 0.5, textwrap.fill(sentence, 28), ha="center", va="center")
