@@ -305,19 +305,19 @@ class _Memo:
             for draft in self.path.parent.glob(f".{self.path.name}.*"):  # also of runs that were killed
                 with suppress(OSError):
                     draft.unlink()
-            most, entered, exposed = 17 * max(self.values) + 1, 0o011, 0
+            most, entered, own = 17 * max(self.values) + 1, 0o011, {0, getattr(os, "geteuid", int)()}
             text = _content(self.path, most, "put the memo there").decode("ascii", "replace")
-            for folder in reversed(self.path.resolve().parents):  # others must enter each to go on
-                entered &= (mode := folder.stat().st_mode)
-                exposed |= 0 if mode & 0o1000 else mode & entered << 1  # no sticky bit: replaced
-            exposed |= self.path.stat().st_mode & (entered << 2 | entered << 1)
+            exposed = (held := self.path.stat()).st_uid not in own
+            for way in [folder.stat() for folder in reversed(self.path.resolve().parents)]:
+                entered = way.st_mode & 0o011 if entered else 0  # others must enter each, in any group
+                exposed |= way.st_uid not in own or way.st_mode & 0o1000 == 0 < way.st_mode & entered << 1
         except OSError as io:
             raise ValueError(f"{self.path} cannot be kept or read ({io.strerror}): mend that first") from None
         reports = array("Q", map(int, text.split() if WHOLE.fullmatch(text) else ()))
         i, last = (bisect_right(self.firsts, end(reports, default=0)) - 1 for end in (min, max))
         if i != last or len(reports) != self.values[i]:
             raise ValueError(f"{self.path} is damaged: put back a copy, as a new one spends the budget again")
-        if exposed and os.name == "posix":
+        if (exposed or (entered and held.st_mode & 0o066)) and os.name == "posix":
             advice = "let its owner alone do so, as by chmod 600, and chmod go-w for all folders on the way"
             raise ValueError(f"others can read or change {self.path}: {advice}")
         return i, reports
