@@ -208,7 +208,7 @@ CASES = {
         .table("relationship", "sex")
         .table("income")
         .workload,
-        cache(lambda: survey_of_adult()),
+        cache(survey_of_adult),
         (1, 2),
         repetitions=0,
     ),
@@ -218,7 +218,7 @@ CASES = {
         .all_range("distance")
         .table("carrier")
         .workload,
-        cache(lambda: survey_of_flights()),
+        cache(survey_of_flights),
         (1,),
         repetitions=0,
     ),
@@ -427,9 +427,9 @@ this page again.
   and for surveys it is the bound for people spread evenly.
 * **Ours / best**: our error over the error of the best published mechanism; less than 1 is better for us. A win
   is clear from two standard errors, a loss if it is so when measured again.
-* **Repetitions**: every mechanism is run at least twice, mostly ten or twenty times. Ours, and each one whose error is
-  at most a quarter above ours, is then run four times as often with other random numbers, and these errors are shown.
-  The column `repetitions` of the table of all mechanisms says how often."""
+* **Repetitions**: where errors are measured, every mechanism is run at least twice, mostly ten or twenty times. Ours,
+  and each one whose error is at most a quarter above ours, is then run four times as often with other random numbers,
+  and these errors are shown. The column `repetitions` of the table of all mechanisms says how often."""
 DRAWING = """\
 ![Errors of published mechanisms over ours, a line for each row of the table](images/scoreboard.png)
 

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from stratagem.estimators import evaluate
+from stratagem.estimators import evaluate, overlap
 from stratagem.published import BASELINES
 from stratagem.solvers import Auto, Parts, parts
 from stratagem.solvers.certified.patterns import EXHAUSTIVE
 from stratagem.solvers.parts import asks_in_parts
 from stratagem.solvers.problem import problem_of
+from stratagem.solvers.solver import search
 from stratagem.strategies import SurveyStrategy
 from stratagem.study.ranking import rank_baselines
 from stratagem.workloads.table import by_attributes, means
@@ -174,6 +175,19 @@ def test_further_parts_pay_where_not_all_questions_fit_on_one_table(monkeypatch,
     alone = [SurveyStrategy(survey.sizes, (one,)).dense().centred_information() for one in each]
     worth = [np.trace(G @ C) / np.trace(W @ inverse @ W.T) for C in alone]
     assert worth == pytest.approx([1] * 3, abs=0.03)
+
+
+def test_further_parts_that_are_too_many_to_be_estimated_together_are_left_out(monkeypatch):
+    """Two tables that share an attribute are estimated together still; the pairs of a, b and c would be too large."""
+    monkeypatch.setattr(parts, "CELLS", 9)
+    monkeypatch.setattr(overlap, "CELLS", 20)
+    asked = st.Survey("a=3,b=3,c=3,d=3,e=3,f=3").table("a").table("b").table("c")
+    workload = asked.table("d", "e").table("e", "f").workload
+    problem, solver = problem_of(workload, 3.0), Parts(Auto())
+    survey = solver.finish(problem, search(solver, problem).best)
+    assert {(3, 4), (4, 5)} <= {one.attributes for one in survey.parts}
+    assert len(survey.parts) == 4
+    assert evaluate(workload, survey).objective >= problem.bounds.best
 
 
 def test_a_search_without_time_answers_all_questions():

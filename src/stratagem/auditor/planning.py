@@ -49,8 +49,13 @@ def planner(strategy: Randomiser) -> Planner:
     """Return how audits of a kind of strategy are planned."""
     if strategy.parted:
         return Planner(_choose_survey, _plan_survey, _survey_by_part)
-    plans = table_plan if strategy.translated is None else translation_plan
+    plans = _plans(strategy)
     return Planner(plans.choose, plans.plan)
+
+
+def _plans(strategy: Randomiser) -> ModuleType:
+    """Return how an audit of a strategy without parts is planned."""
+    return table_plan if strategy.translated is None else translation_plan
 
 
 def choose(strategy: Randomiser, types: int, samples: int, level: float, rng: np.random.Generator) -> Chosen:
@@ -85,7 +90,7 @@ def _choose_survey(
     base, named = rng.integers(0, sizes), list[int]()
     for one in sorted(strategy.parts, key=lambda part: -part.share):
         few = max(1, round(samples * one.share))
-        for cell in _plan_of(one).choose(one.strategy, 2, few, level, rng).user_types[:2]:
+        for cell in _plans(one.strategy).choose(one.strategy, 2, few, level, rng).user_types[:2]:
             user = base.copy()
             user[list(one.attributes)] = coordinates_of(cell, _sizes(strategy, one))
             named.append(number_of(user, sizes))
@@ -115,7 +120,7 @@ def _survey_by_part(strategy: SurveyStrategy, user_types: Sequence[int]) -> list
     found = []
     for one, cells in zip(strategy.parts, _cells(strategy, user_types), strict=True):
         distinct = list(dict.fromkeys(cells))
-        partitions, favoured = _plan_of(one).classes(one.strategy, distinct)
+        partitions, favoured = _plans(one.strategy).classes(one.strategy, distinct)
         places = [distinct.index(cell) for cell in cells]
         found.append((tuple(partitions[k] for k in places), tuple(favoured[k] for k in places)))
     return found
@@ -131,12 +136,7 @@ def _cells(strategy: SurveyStrategy, user_types: Sequence[int]) -> list[list[int
 
 
 def _tables(strategy: SurveyStrategy) -> list[SurveyPart]:
-    return [one for one in strategy.parts if _plan_of(one) is table_plan]
-
-
-def _plan_of(one: SurveyPart) -> ModuleType:
-    """Return how an audit of a part by itself is planned."""
-    return table_plan if one.strategy.translated is None else translation_plan
+    return [one for one in strategy.parts if _plans(one.strategy) is table_plan]
 
 
 def _sizes(strategy: SurveyStrategy, one: SurveyPart) -> list[int]:
@@ -147,12 +147,12 @@ def _distances(one: SurveyPart, cells: Sequence[int]) -> np.ndarray:
     """Return the distances (t, t) between the user types of a part, 0 for the same and where no event tells them."""
     distinct = list(dict.fromkeys(cells))
     places = [distinct.index(cell) for cell in cells]
-    return _plan_of(one).distances(one.strategy, distinct)[np.ix_(places, places)]
+    return _plans(one.strategy).distances(one.strategy, distinct)[np.ix_(places, places)]
 
 
 def _between(one: SurveyPart, cells: Sequence[int], apart: np.ndarray, u: int, v: int) -> Pair | None:
     """Return the pair of two users in a part; None where nothing in it tells them apart."""
-    return _plan_of(one).pair(one.strategy, cells[u], cells[v]) if apart[u, v] > 0 else None
+    return _plans(one.strategy).pair(one.strategy, cells[u], cells[v]) if apart[u, v] > 0 else None
 
 
 def _pair(strategy: SurveyStrategy, users: tuple[int, int], own: Sequence[Pair | None]) -> Pair:

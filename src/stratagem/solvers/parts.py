@@ -212,8 +212,8 @@ class Parts(Algorithm):
         """
         ended = replace(state, stuck=True)
         before = state.survey or self._survey(problem, state)
-        further = len(before.parts) - len(state.questions)
-        through, costs = Surveyed(before), [one.excess for one in state.questions] + [0.0] * further
+        excess = {one.attributes: one.excess for one in state.questions}
+        through, costs = Surveyed(before), [excess.get(one.attributes, 0.0) for one in before.parts]
         if not _fits(through):
             return ended
         with suppress(*BREAKDOWN):
@@ -254,7 +254,7 @@ class Parts(Algorithm):
             if not _fits(hint):
                 return ended
             answered = portions(hint.overlaps, hint.asked(problem.workload))
-            costs = [_cost(one.strategy, answered[k]) for k, one in enumerate(tried, len(survey.parts))]
+            costs = [_cost(one.strategy, answered.get(k)) for k, one in enumerate(tried, len(survey.parts))]
             shares = [one.share for one in hint.strategy.parts[len(survey.parts) :]]
             gains = np.maximum(np.array(costs) / np.square(shares) / excess - 1 - GAINED, 0.0)
             if not gains.any():
@@ -373,9 +373,9 @@ def _least(
     return found(best.x), float(best.fun)
 
 
-def _cost(strategy: Any, asked: Workload) -> float:
-    """Return the excess D of the answers to queries of mean zero."""
-    return estimator(strategy).objective(asked) / asked.scale
+def _cost(strategy: Any, asked: Workload | None) -> float:
+    """Return the excess D of the answers to queries of mean zero; 0 for a part that answers nothing with others."""
+    return 0.0 if asked is None else estimator(strategy).objective(asked) / asked.scale
 
 
 def _fits(through: Surveyed) -> bool:
