@@ -132,7 +132,7 @@ def test_a_survey_gets_a_memo_whose_reports_are_about_one_part(tmp_path, capsys)
         capsys, ("estimate", out, counts, "--rounds", 5), "not the same number in each of 5 rounds"
     )
     assert_refused(capsys, ("randomise", out, "--value", answers[0]), "name a folder with --memo")
-    assert run(capsys, "report", out, "-o", tmp_path / "page.html")[0] == 0
+    assert run(capsys, "summary", out, "-o", tmp_path / "page.html")[0] == 0
 
 
 def test_it_finds_a_strategy_for_steps_and_writes_its_matrix(tmp_path, capsys):
@@ -146,7 +146,7 @@ def test_it_finds_a_strategy_for_steps_and_writes_its_matrix(tmp_path, capsys):
     bundle = tmp_path / "near.ldp.json"
     run_json(capsys, "optimise", "prefix", "--step", 0.5, "-o", bundle, "--edges", "0:60:10")
     assert st.load_mechanism(bundle).steps == ("0.5",) * 5
-    assert run(capsys, "report", bundle, "-o", tmp_path / "page.html")[0] == 0
+    assert run(capsys, "summary", bundle, "-o", tmp_path / "page.html")[0] == 0
     assert "neighbouring values" in (tmp_path / "page.html").read_text("utf-8")
     status, said, err = run(capsys, *STEPS, "--step", 0.5)
     assert (status, err) == (0, "")

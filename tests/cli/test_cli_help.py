@@ -65,10 +65,13 @@ def test_the_examples_run_in_their_order(capsys, tmp_path, monkeypatch):
         assert status == 0, (example, err)
 
 
-@pytest.mark.parametrize(("american", "british"), [("optimize", "optimise"), ("randomize", "randomise")])
-def test_american_spelling_is_understood(american, british, capsys):
-    status, said, _ = run(capsys, american, "--help")
-    assert (status, said.replace(american, british)) == run(capsys, british, "--help")[:2]
+@pytest.mark.parametrize(
+    ("alias", "name"), [("optimize", "optimise"), ("randomize", "randomise"), ("report", "summary")]
+)
+def test_american_spelling_and_the_former_name_are_understood(alias, name, capsys):
+    status, said, _ = run(capsys, alias, "--help")
+    named = said.replace(f"stratagem {alias}", f"stratagem {name}")
+    assert (status, named) == run(capsys, name, "--help")[:2]
 
 
 def test_the_version_is_that_of_the_distribution(capsys):

@@ -94,7 +94,7 @@ def test_a_report_says_what_a_person_gives_away(once, tmp_path, capsys):
     pages = []
     for path in (memo, once):
         page = tmp_path / f"{path.stem}.html"
-        assert run(capsys, "report", path, "-o", page)[0] == 0
+        assert run(capsys, "summary", path, "-o", page)[0] == 0
         pages.append(page.read_text("utf-8"))
     assert ["2 for any number" in page for page in pages] == [True, False]
 

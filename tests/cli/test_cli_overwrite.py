@@ -16,7 +16,7 @@ COMMANDS = {
     "tune": ("b.ldp.json", ["tune", "histogram", "randomised-response", *ASKED[1:], "-o"]),
     "import": ("b.ldp.json", ["import", "matrix.csv", "--workload", *ASKED, "-o"]),
     "export": ("q.csv", ["export", "m.ldp.json", "-o"]),
-    "report": ("page.html", ["report", "m.ldp.json", "--quick", "-o"]),
+    "summary": ("page.html", ["summary", "m.ldp.json", "--quick", "-o"]),
     "randomise": ("r.jsonl", ["randomise", "m.ldp.json", "--value", "1", "-o"]),
     "aggregate": ("c.json", ["aggregate", "m.ldp.json", "reports.jsonl", "-o"]),
     "compare a table": ("t.csv", ["compare", *ASKED, "-o"]),

@@ -61,7 +61,7 @@ def test_the_texts_are_shown_all_the_same(capsys, monkeypatch, folder):
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize("command", ["simulate", "audit", "estimate", "report"])
+@pytest.mark.parametrize("command", ["simulate", "audit", "estimate", "summary"])
 def test_what_a_bundle_states_of_its_accuracy_is_not_repeated(capsys, monkeypatch, tmp_path, command):
     monkeypatch.chdir(tmp_path)
     raw = edited(
@@ -76,11 +76,11 @@ def test_what_a_bundle_states_of_its_accuracy_is_not_repeated(capsys, monkeypatc
         "simulate": ["--data", "people.csv", "--column", "value", "--json"],
         "audit": ["--samples", "100", "--client", "python"],
         "estimate": ["counts.json", "--json"],
-        "report": ["--quick", "--over", "epsilon=1"],
+        "summary": ["--quick", "--over", "epsilon=1"],
     }
     status, out, err = run(capsys, command, "m.ldp.json", *words[command])
     assert status in (0, 1), err
-    told = out + err + (Path("report.html").read_text() if command == "report" else "")
+    told = out + err + (Path("summary.html").read_text() if command == "summary" else "")
     assert not re.search(r"e-77|e-66", told)
 
 

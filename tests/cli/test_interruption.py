@@ -88,8 +88,8 @@ def test_an_interrupted_search_is_saved_and_marked(tmp_path, out):
 
 @pytest.mark.exhaustive
 def test_the_page_of_an_interrupted_search_says_so(tmp_path):
-    script = SEARCH.format(command="report")
-    done = killed(script, tmp_path, "report", *ASKED, *LONG, "--quick", "-o", "p.html")
+    script = SEARCH.format(command="summary")
+    done = killed(script, tmp_path, "summary", *ASKED, *LONG, "--quick", "-o", "p.html")
     assert done.returncode == 130, done.stderr
     page = (tmp_path / "p.html").read_text("utf-8")
     assert "ε and the numbers hold, but a longer search may find a better mechanism" in page

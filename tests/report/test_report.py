@@ -197,7 +197,7 @@ def test_queries_and_attributes_are_in_the_users_words(capsys, tmp_path, monkeyp
     assert not re.search(r"query [0-9]|[0-9] ?[-–] ?-[0-9]", words), "neither query 17 nor -30--25"
     monkeypatch.chdir(tmp_path)
     asked = ["prefix", "--epsilon", "1", "--edges", "age=0,18,65,130", "--unit", "years", "--quick"]
-    assert run(capsys, "report", *asked, "-o", "age.html")[0] == 0
+    assert run(capsys, "summary", *asked, "-o", "age.html")[0] == 0
     assert "age below 65 years" in read(tmp_path / "age.html").text
 
 
@@ -248,7 +248,7 @@ def test_a_file_is_reported_with_its_own_budget(capsys, tmp_path, monkeypatch):
     found.save("prefixes.ldp.json")
     assert run(capsys, "export", "prefixes.ldp.json", "-o", "prefixes.npz")[0] == 0
     for file in ("prefixes.ldp.json", "prefixes.npz"):
-        assert run(capsys, "report", file, "--over", "epsilon=2", "-o", "page.html", "--force")[0] == 0
+        assert run(capsys, "summary", file, "--over", "epsilon=2", "-o", "page.html", "--force")[0] == 0
         page = read(tmp_path / "page.html")
         line = next(one for one in numbers(page)["lines"] if one["name"] == "this mechanism")
         needed = st.evaluate(found.workload, found.strategy).samples_for(1)
@@ -484,7 +484,7 @@ def test_without_matplotlib_it_says_so(monkeypatch, solution, tmp_path, capsys):
     with pytest.raises(ValueError, match="matplotlib is not installed"):
         solution.report(tmp_path / "report.html")
     assert_refused(
-        capsys, ["report", "prefix", "--domain", "5", "--epsilon", "1"], "matplotlib is not installed"
+        capsys, ["summary", "prefix", "--domain", "5", "--epsilon", "1"], "matplotlib is not installed"
     )
 
 
@@ -510,7 +510,7 @@ BAD = {
 def test_wrong_usage_is_refused_in_one_sentence(case, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     arguments, words = BAD[case]
-    assert_refused(capsys, ["report", *arguments], words)
+    assert_refused(capsys, ["summary", *arguments], words)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -518,8 +518,8 @@ def test_wrong_usage_is_refused_in_one_sentence(case, capsys, tmp_path, monkeypa
 def test_an_explicit_workload_from_a_file(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     np.save("queries.npy", np.array([[1.0, 1, 0], [0, 1, 1], [1, 0, 0]]))
-    assert run(capsys, "report", "queries.npy", "--epsilon", "1", "--quick")[0] == 0
-    page = read(tmp_path / "report.html")
+    assert run(capsys, "summary", "queries.npy", "--epsilon", "1", "--quick")[0] == 0
+    page = read(tmp_path / "summary.html")
     assert "3 queries over 3 values" in page.text
 
 
@@ -547,10 +547,10 @@ def test_a_saved_mechanism_is_only_judged_by_another_objective(capsys, tmp_path,
     said = {}
     for kind in ("average", "worst-case"):
         _, out, err = run(
-            capsys, "report", "labels.ldp.json", "--objective", kind, "--over", "epsilon=1", "--force"
+            capsys, "summary", "labels.ldp.json", "--objective", kind, "--over", "epsilon=1", "--force"
         )
         said[kind] = (
             "stays as it was made" in out + err,
-            "the objective only judges it" in read(Path("report.html")).text,
+            "the objective only judges it" in read(Path("summary.html")).text,
         )
     assert said == {"average": (False, False), "worst-case": (True, True)}

@@ -27,7 +27,7 @@ from stratagem.cli import (
     optimise,
     plan,
     randomise,
-    report,
+    summary,
 )
 from stratagem.cli.command import GroupedCommand, GroupedCommands, spread
 from stratagem.cli.interruption import INTERRUPTED, ended, insisted, interrupted, interruptions
@@ -70,7 +70,7 @@ COMMANDS = (
     (bound.bound, "stratagem bound prefix --domain 16 --epsilon 1"),
     (compare.compare, "stratagem compare prefix --domain 16 --epsilon 1 --plot compare.png"),
     (central.central, "stratagem central prefix --domain 16 --epsilon 1 --neighbours replace"),
-    (report.report, "stratagem report people-age.ldp.json --users 5000 --title Ages"),
+    (summary.summary, "stratagem summary people-age.ldp.json --users 5000 --title Ages"),
     (inspect.simulate, "stratagem simulate people-age.ldp.json --data people.csv --column age"),
     (inspect.inspect, "stratagem inspect people-age.ldp.json --users 5000"),
     (central.count, "stratagem count --size 10 --alpha 0.9 -o group.count.json"),

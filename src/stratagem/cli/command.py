@@ -100,19 +100,20 @@ def chosen(group: Any) -> Iterator[str]:
 COMMANDS = {
     "Design": ("plan", "optimise", "compare", "bound", "list"),
     "Run": ("export", "collect", "randomise", "aggregate", "estimate"),
-    "Check": ("report", "simulate", "audit", "inspect"),
+    "Check": ("summary", "simulate", "audit", "inspect"),
     "Advanced": ("tune", "import", "rounds", "count", "central"),
 }
 """The commands by what they are for."""
-AMERICAN = {"optimize": "optimise", "randomize": "randomise"}
+ALIASES = {"optimize": "optimise", "randomize": "randomise", "report": "summary"}
+"""American spelling, and the former name of a command."""
 
 
 class GroupedCommands(typer.core.TyperGroup):
     """A group of commands whose help lists them by what they are for, each with its whole first sentence."""
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return the command of a name, which American spelling may have."""
-        return super().get_command(ctx, AMERICAN.get(cmd_name, cmd_name))
+        """Return the command of a name or of an alias."""
+        return super().get_command(ctx, ALIASES.get(cmd_name, cmd_name))
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write every group of commands."""

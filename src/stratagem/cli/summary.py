@@ -1,4 +1,4 @@
-"""The command `report`: one HTML page on a workload's best strategy, or on a saved one."""
+"""The command `summary`: one HTML page on a workload's best strategy, or on a saved one."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class CoverOptions:
     date: Annotated[str, Option(help="A date to print, such as 2026-11-25.")] = ""
 
 
-def report(
+def summary(
     *,
     workload: Annotated[
         str,
@@ -52,7 +52,7 @@ def report(
     asked: AskedOptions,
     survey: CoverOptions,
     out: Annotated[Path, Option("-o", "--out", help="The page to write, an .html file.")] = Path(
-        "report.html"
+        "summary.html"
     ),
     over: Annotated[
         str | None,
@@ -82,7 +82,7 @@ def report(
     else:
         with requested(workload, epsilon, asked) as request:
             _write_found(request, *page, quick=quick)
-    write(f"{out} holds the report: open it in a browser")
+    write(f"{out} holds the summary: open it in a browser")
 
 
 def _write_saved(
