@@ -55,7 +55,7 @@ def listed(proof):
 @pytest.mark.parametrize("seed", range(10))
 def test_any_arrays_prove_no_more_than_all_patterns_allow(seed, epsilon, prior):
     proof = arbitrary(seed, epsilon, prior)
-    raised = replace(proof, gamma=proof.definite())
+    raised = replace(proof, gamma=proof.definite)
     D = listed(raised)
     G = raised.matrix(raised.gamma)
     S = np.sqrt(np.maximum(np.linalg.eigvalsh(proof.factor.T @ G @ proof.factor), 0)).sum()

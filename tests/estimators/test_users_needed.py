@@ -11,7 +11,7 @@ import stratagem as st
 from stratagem.estimators import Users, ask, comparable, estimator, goal, mean_variance, users_needed
 from stratagem.estimators.translation.largest import largest_by_table
 from stratagem.published import BASELINES
-from stratagem.study.least_favourable import fewer_users
+from stratagem.study.needed import fewer_users
 from stratagem.study.summary import bound_sentences
 from tables import WORKLOADS, random_ldp_matrix, setting
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stratagem.bounds.bound import Bound, Bounds, Case, norms
+from stratagem.bounds.any_estimator import any_estimator, with_any_estimator
+from stratagem.bounds.bound import AnyEstimator, Bound, Bounds, Case, norms
 from stratagem.bounds.constrained import CONSTRAINED
 from stratagem.bounds.delsarte import DELSARTE, delsarte
 from stratagem.bounds.duals import LINEAR, WEIGHTED, Duals, weighed
@@ -44,10 +45,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "RULES",
+    "AnyEstimator",
     "Bound",
     "Bounds",
     "Case",
     "Duals",
+    "any_estimator",
     "closed",
     "delsarte",
     "exact",
@@ -59,6 +62,7 @@ __all__ = [
     "svd",
     "tighten",
     "weighed",
+    "with_any_estimator",
 ]
 
 PATTERN_SIZE, QUICK = 2.5, 1.0
@@ -94,6 +98,7 @@ def lower_bounds(
     *,
     domain: DomainLike | None = None,
     seconds: float | None = None,
+    people: int | None = None,
 ) -> Bounds:
     """Return every bound that takes a second or less: up to n = 10 the exact optimum is one of them.
 
@@ -102,10 +107,12 @@ def lower_bounds(
     Beyond 4096 user types no Gram matrix is built for marginals, parities and ranges; beyond 2^53 the bounds
     are on L/n, per user type. A name with a `domain`, a file or a matrix of queries may stand for the workload
     (see `workload_of`). Those that do not fit into `seconds`, where these are given, end early or are left out.
+    With `people`, `any_estimator` of the result is the least error of every estimator, biased or not, from the reports
+    of so many people drawn from a population; the others are for unbiased ones.
 
     Raises:
         ValueError: if epsilon is out of range, the prior is none (see `check_prior`), the domain is too large
-            for a Gram matrix that is needed, or a bound is above the largest float64.
+            for a Gram matrix that is needed, or a bound is above the largest float64; of `people` as `any_estimator`.
 
     Example:
         >>> import stratagem as st
@@ -117,8 +124,10 @@ def lower_bounds(
     with within(granted(seconds)), on_one_core(case.n):
         apart = case.apart
         if apart is not None and apart.far:
-            return _quick_bounds(Duals(replace(case, workload=apart.rest))).above(apart.known, far=True)
-        return _quick_bounds(duals or Duals(case))
+            found = _quick_bounds(Duals(replace(case, workload=apart.rest))).above(apart.known, far=True)
+        else:
+            found = _quick_bounds(duals or Duals(case))
+        return found if people is None else with_any_estimator(found, asked, epsilon, people)
 
 
 def _quick_bounds(duals: Duals) -> Bounds:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -161,6 +162,42 @@ class Bound:
 
 
 @dataclass(frozen=True)
+class AnyEstimator:
+    """No protocol and no estimator of W p has a smaller mean squared error for every population p (theory.md, 16).
+
+    It is the least average over populations whose shares of the `types` are Dirichlet(alpha, ..., alpha) and zero of
+    all others, so that some population has an error as large. Estimates may be biased, and what the device of a
+    later person does may depend on all earlier reports.
+    """
+
+    people: int
+    """N people, drawn at random from the population, who send one report each."""
+    squared_error: float
+    """sum_i E (estimate_i - (W p)_i)^2, in squared shares, at least."""
+    queries: int
+    """Number of queries that share the squared error."""
+    concentration: float
+    """alpha: shares are even but for a relative standard deviation of about alpha^(-1/2)."""
+    types: np.ndarray = field(compare=False, repr=False)
+    """The user types in the population (m,), by their number in the domain."""
+
+    @property
+    def typical_error(self) -> float:
+        """Root mean square over the queries of the error of a share."""
+        return math.sqrt(self.squared_error / self.queries)
+
+    def record(self) -> dict[str, Any]:
+        """Return the bound as named values."""
+        return {
+            "people": self.people,
+            "squared_error": self.squared_error,
+            "typical_error": self.typical_error,
+            "types": len(self.types),
+            "concentration": self.concentration,
+        }
+
+
+@dataclass(frozen=True)
 class Bounds:
     """Lower bounds on L(Q) = tr(M^+ V), each of them valid for every epsilon-LDP strategy.
 
@@ -181,6 +218,8 @@ class Bounds:
 
     It is the same for every strategy, and stands beside the bounds, so that these keep their digits.
     """
+    any_estimator: AnyEstimator | None = None
+    """The least error of every estimator, biased or not, where a number of people was given."""
 
     __repr__ = brief
 
@@ -206,9 +245,10 @@ class Bounds:
         """Return the bounds on L(Q) that were computed, by name."""
         return {one.name: one.value + self.offset for one in self.found}
 
-    def record(self) -> dict[str, float]:
+    def record(self) -> dict[str, Any]:
         """Return the bounds that were computed, by name, and the best of them."""
-        return {**self.known(), "best": self.best}
+        wider = {} if self.any_estimator is None else {"any_estimator": self.any_estimator.record()}
+        return {**self.known(), "best": self.best, **wider}
 
     def __str__(self) -> str:
         """Return the bounds that were computed, one a line, the best of them marked."""

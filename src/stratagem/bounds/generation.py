@@ -143,7 +143,7 @@ def _looked_at(proof: Proof, most: int) -> tuple[float, np.ndarray]:
     """Return the largest violation of the prices by a pattern, and the worst patterns (N, n) in order."""
     n, c, everything = len(proof.gamma), math.expm1(proof.epsilon), AllPatterns(len(proof.gamma))
     a = n + c * everything.linear(n * (uniform(n) if proof.prior is None else proof.prior))
-    excess = proof.excess_of_all(proof.definite()) * a
+    excess = proof.excess_of_all(proof.definite) * a
     lacking = float((excess / (n + c * everything.linear(np.ones(n)))).max())
     worst = np.argpartition(-excess, most - 1)[:most] if most < len(excess) else np.arange(len(excess))
     worst = worst[np.argsort(-excess[worst], kind="stable")]

@@ -265,14 +265,28 @@ class Proof:
         Each eigenvalue of a product has an error of at most n ulp of the sum of absolute values in it, which the
         Frobenius norms bound; F F^T has one of `ulps`. Sums of 2 n terms lose at most 2 n ulp of their absolute values.
         """
-        gamma = self.definite()
-        G, size = self.matrix(gamma), float(np.square(self.factor).sum())
-        norm = float(np.linalg.norm(self._absolute(gamma)))
-        error = (self.ulps + 8 * len(gamma) * ULP) * norm * size
-        S = root_trace(np.linalg.eigvalsh(self.factor.T @ G @ self.factor), error)
-        n, total = len(gamma), float(self.prices.sum())
-        D = total + n * self._excess(gamma) + 2 * n * ULP * float(np.abs(self.prices).sum())
+        S, D = self.root, self.price
         return safe(self.total + (S * S / D if D > 0 and math.isfinite(D) else 0.0), self.epsilon)
+
+    @cached_property
+    def root(self) -> float:
+        """S, from below."""
+        G, size = self.matrix(self.definite), float(np.square(self.factor).sum())
+        norm = float(np.linalg.norm(self._absolute(self.definite)))
+        error = (self.ulps + 8 * len(G) * ULP) * norm * size
+        return root_trace(np.linalg.eigvalsh(self.factor.T @ G @ self.factor), error)
+
+    @cached_property
+    def delta(self) -> float:
+        """What the prices leave, from above."""
+        return self._excess(self.definite)
+
+    @cached_property
+    def price(self) -> float:
+        """D = 1^T lambda + n delta, from above."""
+        n = len(self.gamma)
+        rounding = 2 * n * ULP * float(np.abs(self.prices).sum())
+        return float(self.prices.sum()) + n * self.delta + rounding
 
     def matrix(self, gamma: np.ndarray) -> np.ndarray:
         """Return G (n x n) for some gamma."""
@@ -282,8 +296,9 @@ class Proof:
         """Return the sums (n x n) of the absolute values of the terms of G, which its rounding is relative to."""
         return np.diag(np.abs(gamma)) + np.abs(self.avoided) + np.abs(np.outer(self.spread, self.spread))
 
+    @cached_property
     def definite(self) -> np.ndarray:
-        """Return gamma (n,), raised until G is positive semidefinite on h^perp in spite of rounding.
+        """gamma (n,), raised until G is positive semidefinite on h^perp in spite of rounding.
 
         Rows and columns are divided by gamma^(1/2) first, as types that a prior hardly knows have a tiny gamma. An
         eigenvalue is off by 16 n ulp of the norm of the sums of absolute values.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -75,7 +75,7 @@ class Bounded:
         """Yield what the best bounds mean, and with `details` or along an axis what each of them is."""
         from stratagem.math.number import number_text
         from stratagem.study.literature import SCOPE
-        from stratagem.study.summary import bound_sentences, bound_table
+        from stratagem.study.summary import any_estimator_sentences, bound_sentences, bound_table
 
         if not self.single:
             best = ", ".join(
@@ -90,6 +90,8 @@ class Bounded:
             return
         point = self.line.points[0]
         yield bound_sentences(point.problem, point.bounds)
+        if point.bounds.any_estimator is not None:
+            yield from ("", any_estimator_sentences(point.problem, point.bounds.any_estimator))
         if self.details:
             yield from ("", bound_table(point.bounds))
         more = [] if self.details else ["--details (every lower bound with its meaning)"]
@@ -118,6 +120,10 @@ def bound(
     ] = False,
     seconds: SECONDS = None,
     over: OVER = None,
+    people: Annotated[
+        int | None,
+        Option(help="Also the least error of every estimator, biased or not, from so many people's reports."),
+    ] = None,
     proof: ProofOptions,
     plot: PLOT = None,
     details: DETAILS = False,
@@ -126,7 +132,8 @@ def bound(
 ) -> None:
     """Compute lower bounds on the objective of every unbiased strategy for a workload, once or along an axis.
 
-    They hold for unbiased estimates from one report per user. Biased estimates may have smaller errors.
+    They hold for unbiased estimates from one report per user. Biased estimates may have smaller errors; what no
+    estimate can reach is said with --people.
     """
     from stratagem.math.privacy import check
     from stratagem.workloads.given import load
@@ -152,6 +159,8 @@ def bound(
     if over is not None:
         where = read_over(over, asked, epsilon, workload, queries)
     line = _computed(*where, goal.read(asked), tight=tight and certificate is None)
+    if people is not None:
+        line = replace(line, points=tuple(one.of_people(people) for one in line.points))
     if plot is not None:
         line.plot(plot)
     proved: dict[str, Any] = {}

@@ -310,7 +310,7 @@ def _described(
 ) -> Iterator[str | Table]:
     """Yield what was found, how good it is and what to type next."""
     from stratagem.study.comparison import Comparison
-    from stratagem.study.least_favourable import fewer_users
+    from stratagem.study.needed import fewer_users
     from stratagem.study.optimisation import choose
 
     solution = found.solution

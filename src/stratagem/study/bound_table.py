@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stratagem.bounds import Bound, Bounds
+from stratagem.bounds import Bound, Bounds, with_any_estimator
 from stratagem.bounds.proof import NONNEGATIVE
 from stratagem.io.screen import Plotted, brief
 from stratagem.io.table import Recorded, Table
@@ -107,6 +107,11 @@ class BoundPoint:
     def found(self) -> dict[str, float]:
         """The objective of the strategy found under the name `FOUND`; empty if no strategy was searched for."""
         return {} if self.objective is None else {FOUND: self.objective}
+
+    def of_people(self, people: int) -> BoundPoint:
+        """Return the place with the least error of every estimator from so many people's reports."""
+        more = with_any_estimator(self.bounds, self.workload, self.epsilon, people)
+        return replace(self, bounds=more)
 
     def proved(self, enough: float, seconds: float) -> tuple[BoundPoint, Certificate]:
         """Return the certificate of the nonnegative bound, and the bounds with it.

@@ -38,7 +38,7 @@ from stratagem.mechanism.mechanism import Mechanism
 from stratagem.mechanism.usable import Usability, usability
 from stratagem.solvers import Auto, Callback
 from stratagem.study.attacks import Attack, attack, percent
-from stratagem.study.least_budget import least_budget
+from stratagem.study.needed import least_budget
 from stratagem.study.optimisation import optimise
 from stratagem.study.ranking import Contender
 from stratagem.study.solution import Solution

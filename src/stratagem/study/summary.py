@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from stratagem.bounds import Bounds
+from stratagem.bounds import AnyEstimator, Bounds
 from stratagem.estimators import (
     ERROR,
     Accuracy,
@@ -254,6 +254,22 @@ def bound_sentences(problem: Problem, bounds: Bounds) -> str:
         return f"{at} the lower bound is too small to say how many people are needed."
     goal = off(problem.workload, answers="the least accurate answer is" if problem.single else "")
     return f"{at} at least {users_text(least)} people are needed so that {goal}. This holds for {EVERY}."
+
+
+def any_estimator_sentences(problem: Problem, bound: AnyEstimator) -> str:
+    """Return what every estimator, biased or not, has as an error from the reports of so many people."""
+    workload = problem.workload
+    if comparable(workload) is workload:
+        share = f"{100 * bound.typical_error:.3g} % of all people"
+        units = f"{bound.typical_error:.3g} a person in the units of the queries"
+        error = off(workload, f"at least {share if counts_users(workload) else units}")
+    else:
+        error = f"the squared errors of all shares add up to at least {number_text(bound.squared_error)}"
+    return (
+        f"From one report each of {bound.people:,} people drawn from a population {error}, for some population, "
+        "however they are estimated, biased or not. This holds also where the devices of later people know the "
+        "reports of earlier ones."
+    )
 
 
 def bound_table(bounds: Bounds) -> Table:

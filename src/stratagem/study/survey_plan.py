@@ -22,7 +22,7 @@ from stratagem.math.privacy import surest
 from stratagem.mechanism.usable import LEAST, Usability, usability
 from stratagem.solvers import Auto, Callback
 from stratagem.study.attacks import percent
-from stratagem.study.least_budget import least_budget
+from stratagem.study.needed import least_budget
 from stratagem.study.optimisation import optimise
 from stratagem.study.plan import CLOSE, Aim, Plan, PlannedMechanism, plan_question
 from stratagem.study.question import Column, Known, Question, Sample, Source, read_columns, sample_of

@@ -75,7 +75,7 @@ def save_certificate(path: str | Path, certificate: Certificate, *, overwrite: b
         ValueError: for another suffix, a path that cannot be written, or a file that exists, unless `overwrite`.
     """
     path = check_target(path, (SUFFIX,), overwrite=overwrite)
-    proof = replace(certificate.proof, gamma=certificate.proof.definite())
+    proof = replace(certificate.proof, gamma=certificate.proof.definite)
     n = len(proof.gamma)
     arrays: dict[str, Any] = {name: getattr(proof, name) for name in ("gamma", "avoided", "spread", "prices")}
     arrays |= {"level": np.array(proof.level), "gram": certificate.workload.gram(), "epsilon": proof.epsilon}
