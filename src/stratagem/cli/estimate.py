@@ -159,8 +159,8 @@ class AnswerOptions:
             "-o",
             "--out",
             metavar="PATH",
-            help="Write all answers, 2^21 at most, to a .csv, .parquet or .json file; or into a folder, DIR/, one .csv "
-            "a question.",
+            help="Write all answers, 2^21 at most, to a .csv (rounded), .parquet or .json file; or into a folder, DIR/, one "
+            ".csv a question, and a cross table of two attributes.",
         ),
     ] = None
     plot: PLOT = None
@@ -212,7 +212,7 @@ class AnswerOptions:
     def files(self, workload: Workload, *, force: bool) -> list[Path]:
         """Return the files into which answers are written; refuse those of a folder that exist, before the work."""
         from stratagem.io.target import check_folder
-        from stratagem.report.question import answer_files
+        from stratagem.report.question import answer_files, cross_files
         from stratagem.workloads import along, histogram
 
         if self.folder is None:
@@ -220,6 +220,7 @@ class AnswerOptions:
         folder = check_folder(self.folder)
         asked = workload if self.marginal is None else along(workload.domain, self._attributes, histogram)
         paths = answer_files(folder, asked)
+        paths += cross_files(paths, asked)
         for path in paths if folder.exists() else ():
             check_free(path, (".csv",), force=force)
         return paths
@@ -250,12 +251,16 @@ class AnswerOptions:
         """Write the picture, the answers and the page that are asked for, the page under a question or the title."""
         if self.plot is not None:
             told.estimate.plot(self.plot)
-        if self.file is not None:
-            told.estimate.save(self.file, told.chosen, overwrite=True)
         if self.folder is not None:
             from stratagem.report.question import write_answers
 
             write_answers(files, told.by_question())
+        elif self.file is not None and self.file.suffix.lower() == ".csv" and told.few:
+            from stratagem.report.question import write_sheet
+
+            write_sheet(self.file, told.by_question(), told.chosen)
+        elif self.file is not None:
+            told.estimate.save(self.file, told.chosen, overwrite=True)
         if self.summary is not None:
             from stratagem.report.page import write_results
 

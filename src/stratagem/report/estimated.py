@@ -80,6 +80,11 @@ class Estimated:
         asked = self.estimate.workload
         return is_survey(asked) or (is_survey(self.mechanism.workload) and are_few(asked))
 
+    @property
+    def few(self) -> bool:
+        """Whether there are no more questions than can be told one by one."""
+        return are_few(self.estimate.workload)
+
     def by_question(self) -> list[QuestionResult]:
         """Return the answers by question, whatever was asked."""
         return by_question(self.estimate, self._epsilon_of_report, of_all=self.of_all)
