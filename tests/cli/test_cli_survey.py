@@ -70,6 +70,13 @@ def test_the_answers_are_told_question_by_question(capsys, folder):
     assert "shares of the" not in "\n".join(last), "nobody can leave this question out"
 
 
+def test_a_median_that_is_told_anyway_is_told_once(capsys, folder):
+    _, out, _ = run(capsys, "estimate", "s.ldp.json", "c.json", "--quantile", "age=0.5")
+    assert plain(out).count("34 to below 42 years; 95 % sure") == 1
+    found = run_json(capsys, "estimate", "s.ldp.json", "c.json", "--quantile", "age=0.5")
+    assert found["quantiles"]["age=0.5"]["label"] == "34 to below 42 years"
+
+
 def test_the_largest_answers_alone_are_one_list(capsys, folder):
     status, out, _ = run(capsys, "estimate", "s.ldp.json", "c.json", "--top", "3")
     assert status == 0
@@ -82,13 +89,25 @@ def test_a_table_by_name_is_rows_and_columns(capsys, folder):
     assert "Per cent of all 40,000 people, région in rows, income (euros) in columns:" in plain(out)
 
 
-def test_a_question_that_is_not_usable_says_so(capsys, folder):
-    reports = mechanism().strategy.randomise(np.zeros((40, 4), dtype=int), np.random.default_rng(1))
+@pytest.mark.parametrize("people", [40, 140])
+def test_a_question_that_is_not_usable_says_so(capsys, folder, people):
+    """Of very few reports nothing else is said, and no share, on the screen and on the page."""
+    reports = mechanism().strategy.randomise(np.zeros((people, 4), dtype=int), np.random.default_rng(1))
     few = np.bincount(reports, minlength=mechanism().outputs)
     save(mechanism(), few, "few.json")
-    _, out, _ = run(capsys, "estimate", "s.ldp.json", "few.json")
-    assert out.startswith("5 questions, 40 reports: not usable: ")
-    assert "Not usable with 40 people: " in out
+    _, out, _ = run(capsys, "estimate", "s.ldp.json", "few.json", "--summary", "few.html")
+    drawn = re.compile("<svg.*?</svg>", re.DOTALL)
+    page = Page(drawn.sub("", Path("few.html").read_text("utf-8"))).text.replace("\u00a0", " ")
+    assert out.startswith(f"5 questions, {people} reports: not usable: ")
+    useless = plain(out).split("not usable: ")[1].split(". ")[0].split("; ")
+    for said in (out, page):
+        few = len(useless) if people < 100 else 0
+        assert said.count(f"Too few reports yet to say anything: {people} of about ") == few
+        assert (f"Not usable with {people} people: " in said) == (people >= 100)
+        assert max(map(float, re.findall(r"([\d.]+) %", said)), default=0) <= 100
+    told = 5 - (len(useless) if people < 100 else 0)
+    assert page.count("Shares of all people") + page.count("Sums over all") + page.count("Averages") <= told
+    assert 0 < told < 5 or people >= 100
 
 
 def test_json_nests_by_question_and_keeps_its_keys(capsys, folder):
@@ -275,7 +294,7 @@ def test_the_page_has_a_section_a_question(capsys, folder):
 
 
 def test_the_page_says_the_median_of_all_people_where_that_is_asked_for(capsys, tmp_path, monkeypatch):
-    """Four in ten gave no income: of all people the median is higher, in its section as before it."""
+    """Four in ten gave no income: of all people the median is higher. It is said once, though asked for as well."""
     monkeypatch.chdir(tmp_path)
     income = st.bins("0:3000:1000", unit="euros", no_answer=True)
     asked = st.Survey({"income": income, "owner": st.labels("no", "yes")}).prefix("income").table("owner")
@@ -290,7 +309,7 @@ def test_the_page_says_the_median_of_all_people_where_that_is_asked_for(capsys, 
         assert run(capsys, "estimate", *told)[0] == 0
         text = Page(Path("m.html").read_text("utf-8")).text.replace("\u00a0", " ")
         medians = re.findall(r"(?:median|income=0.5) ?: (\d+ to below \d+)", text)
-        assert medians == [median] * 2
+        assert medians == [median]
 
 
 def test_the_page_has_the_title_of_the_file_of_queries(capsys, folder):

@@ -24,6 +24,7 @@ from stratagem.cli.option import (
     QueryOptions,
     check_free,
     check_plot,
+    stated_title,
 )
 from stratagem.cli.output import write, write_files, write_json, write_result
 from stratagem.io.numeral import parse_number
@@ -101,14 +102,6 @@ class OtherOptions:
         asked = load(self.workload, domain=mechanism.domain, **self.queries.read())
         return self.queries.about_numbers(self.workload, asked, gaps=True)
 
-    @property
-    def title(self) -> str:
-        """The title that a file of queries states; empty without one."""
-        from stratagem.workloads.given import read_entry
-
-        path = Path(self.workload or "")
-        return read_entry(path, str(path)).title if path.suffix.lower() == ".toml" else ""
-
     def check(self, synthetic: Path | None) -> None:
         """Refuse options of a workload without one; the order is that of the tables of synthetic people as well."""
         unused = [("order", self.queries.order if synthetic is None else None), ("width", self.queries.width)]
@@ -159,8 +152,8 @@ class AnswerOptions:
             "-o",
             "--out",
             metavar="PATH",
-            help="Write all answers, 2^21 at most, to a .csv (rounded), .parquet or .json file; or into a folder, DIR/, one "
-            ".csv a question, and a cross table of two attributes.",
+            help="Write all answers, 2^21 at most, to a .csv (rounded), .parquet or .json file; or into a folder, DIR/, "
+            "one .csv a question, and a cross table of two attributes.",
         ),
     ] = None
     plot: PLOT = None
@@ -263,9 +256,11 @@ class AnswerOptions:
             told.estimate.save(self.file, told.chosen, overwrite=True)
         if self.summary is not None:
             from stratagem.report.page import write_results
+            from stratagem.workloads.question import is_survey
 
-            words = {text: "median" if text == "0.5" else f"quantile {text}" for text in told.quantiles}
-            quantiles = {words[text]: str(one) for text, one in told.quantiles.items()}
+            asked = told.further if is_survey(told.estimate.workload) else told.quantiles
+            words = {text: "median" if text == "0.5" else f"quantile {text}" for text in asked}
+            quantiles = {words[text]: str(one) for text, one in asked.items()}
             about = {"name": told.name, "question": self.question or title, "rounds": self.rounds}
             about |= {"quantiles": quantiles, "of_all": self.of_all}
             write_results(self.summary, told.estimate, told.epsilon, **about)
@@ -296,7 +291,7 @@ def estimate(
         found = earlier.combined(mechanism, counts, tally, asked, how)
     single = wanted.rounds == 1 and earlier.first is None
     told = wanted.told(found, mechanism, others.workload or mechanism.name, single=single)
-    wanted.write(told, files, others.title)
+    wanted.write(told, files, stated_title(others.workload))
     if wanted.synthetic is not None:
         told = replace(told, people=_synthetic(told.estimate, others.queries.order, wanted.synthetic))
     write_result(told, json=json)

@@ -155,7 +155,7 @@ class QuestionAnswers(Recorded):
         return found
 
     def grid(self) -> list[list[Any]]:
-        """Return the cells of two attributes as rows and columns in people, rounded, with heads and sums at the ends."""
+        """Return the cells of two attributes as rows and columns in people, rounded, with sums at both ends."""
         first, second = self.attributes
         error = math.sqrt(sum(one.standard_error**2 for one in self.answers) / len(self.answers))
         cells = np.array([one.answer for one in self.answers]).reshape(first.size, second.size)
@@ -291,7 +291,7 @@ def _laid_out(
 
 
 def _percent(share: float) -> str:
-    return "–" if math.isnan(share) else f"{round(100 * share, 1) + 0.0:.1f}"
+    return "–" if math.isnan(share) else f"{round(100 * min(share, 1), 1) + 0.0:.1f}"
 
 
 @final

@@ -67,6 +67,11 @@ class QuestionResult:
         """Whether the answers are numbers of people."""
         return counts_users(self.question.workload)
 
+    @property
+    def told(self) -> bool:
+        """Whether answers are told to people: some report is about them, and reports are not too few."""
+        return self.estimate.reports > 0 and not self.verdict.too_few
+
     def answers(self, many: int = LISTED) -> QuestionAnswers:
         """Return the answers, of more than so many some that are evenly spread."""
         return QuestionAnswers.of(self.question, self.estimate, self._some(many))
@@ -202,8 +207,8 @@ class QuestionResult:
         found, every = self.answers(many), self.question.workload.queries
         yield found.title
         if not self.verdict.usable:
-            yield str(self.verdict)
-            if not self.estimate.reports:
+            yield self.verdict.too_few or str(self.verdict)
+            if not self.told:
                 return
         elif self.people:
             yield typical_error(self.verdict, found.users)
@@ -240,7 +245,7 @@ def _numbers(attribute: Attribute) -> np.ndarray:
 
 def typical_error(verdict: Usability, users: int) -> str:
     """Return how far answers that count people are typically off, in a sentence."""
-    size = f"{number_text(verdict.error * users)} people, {100 * verdict.error:.3g} % of all"
+    size = f"{number_text(verdict.error * users)} people, {100 * verdict.error:.3g} % of all people"
     return f"Answers are typically off by {size} (estimated standard error)."
 
 
@@ -255,7 +260,7 @@ def listed(
     shown = []
     for words, answer in rows:
         value, *others = (f"{number:,.1f}" for number in answer[2:])
-        share = [f"{100 * answer.answer / found.users:.1f} %"] if counts else []
+        share = [f"{100 * min(answer.answer / found.users, 1):.1f} %"] if counts else []
         shown.append((*words, value, *share, *others))
     ends = "standard error", f"{100 * found.confidence:g} % from", "to"
     return Table((*headings, "answer", *(["share"] if counts else []), *ends), shown, words=len(headings))
