@@ -152,8 +152,8 @@ class AnswerOptions:
             "-o",
             "--out",
             metavar="PATH",
-            help="Write all answers, 2^21 at most, to a .csv (rounded), .parquet or .json file; or into a folder, DIR/, "
-            "one .csv a question, and a cross table of two attributes.",
+            help="Write all answers, up to 2^21, to a .csv (rounded), .parquet or .json file; or into a folder, DIR/: "
+            "one .csv a question, and cross tables.",
         ),
     ] = None
     plot: PLOT = None

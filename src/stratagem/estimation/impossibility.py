@@ -253,7 +253,7 @@ def _grown(workload: Workload, low: np.ndarray, high: np.ndarray) -> tuple[np.nd
         case Weighted() if workload.weight > 0:
             return _grown(workload.workload, low, high)
         case Explicit() if workload.queries**2 * workload.domain_size <= BLOCK:
-            inside = (workload.rows[:, None] <= workload.rows).all(axis=2)
+            inside = np.all(workload.rows[:, None] <= workload.rows, axis=2)
             least = [low[larger].min(axis=0) for larger in inside]
             return np.stack(least), np.stack([high[smaller].max(axis=0) for smaller in inside.T])
         case Stack():

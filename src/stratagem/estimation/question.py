@@ -151,7 +151,7 @@ class QuestionAnswers(Recorded):
             if self.people:
                 shares = (rounded(100 * number / self.users, 100 * error / self.users) for number in ends)
                 head |= dict(zip(("percent", "percent_low", "percent_high"), shares, strict=True))
-            found.append(head | promise)
+            found.append({**head, **promise})
         return found
 
     def grid(self) -> list[list[Any]]:
