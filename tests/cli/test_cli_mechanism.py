@@ -161,7 +161,7 @@ def test_answers_come_with_intervals_quantiles_and_words(capsys, counted, tmp_pa
     assert "unbiased: the expectation of every answer is the true one" in said
     assert "--method" not in said, "answers of a data vector need no other"
     _, said, _ = run(capsys, "estimate", bundle, out, "--method", "recommended")
-    assert "biased: answers move to the nearest ones of a data vector" in said
+    assert "biased: adjusted so that they are possible together (no negative counts, parts" in said
     assert "--method" not in said, "advice is for who has not taken it"
     status, said, err = run(capsys, "estimate", bundle, out, "--method", "norm-sub")
     assert (status, said) == (2, "")

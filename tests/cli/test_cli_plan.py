@@ -161,11 +161,13 @@ def test_a_survey_goes_from_a_file_to_answers_and_back_through_its_file(capsys):
     for command in commands:
         status, out, err = run(capsys, *shlex.split(command)[1:])
         assert status == 0, err
-    assert sorted(one.name for one in Path("answers").iterdir()) == ["age.csv", "region-smokes.csv"]
+    assert sorted(one.name for one in Path("answers").iterdir()) == [
+        *("age.csv", "region-smokes-table.csv", "region-smokes.csv"),
+    ]
     assert "<h1" in Path("results.html").read_text(encoding="utf-8")
-    assert "age below 30 years" in Path("answers/age.csv").read_text(encoding="utf-8")
+    assert "below 30 years" in Path("answers/age.csv").read_text(encoding="utf-8")
     written = Path("answers/region-smokes.csv").read_text(encoding="utf-8")
-    assert written.startswith("region,smokes,people,standard_error,low,high\n")
+    assert written.startswith("region,smokes,people,standard_error,low,high,percent,")
     assert "North,y," in written
     assert "\u00d7" not in out  # weights say how much errors count, and multiply no answer
     again = run_json(

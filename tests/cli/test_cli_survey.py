@@ -15,10 +15,13 @@ from reading import Page
 from stratagem.collection.tally import Tally, tally_data
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.mechanism.usable import LEAST
-from stratagem.report.question import answer_files
+from stratagem.report.question import answer_files, cross_files
 from stratagem.strategies import SurveyPart, SurveyStrategy
 
-FILES = ["age", "région-income", "région", "income", "_a_b"]
+FILES = ["age", "région-income", "région", "income", "_a_b", "région-income-table"]
+NUMBERS = ["standard_error", "low", "high"]
+PERCENT = ["percent", "percent_low", "percent_high"]
+PROMISE = ["confidence", "simultaneous"]
 
 
 def save(made, found, path):
@@ -67,6 +70,13 @@ def test_the_answers_are_told_question_by_question(capsys, folder):
     assert "shares of the" not in "\n".join(last), "nobody can leave this question out"
 
 
+def test_a_median_that_is_told_anyway_is_told_once(capsys, folder):
+    _, out, _ = run(capsys, "estimate", "s.ldp.json", "c.json", "--quantile", "age=0.5")
+    assert plain(out).count("34 to below 42 years; 95 % sure") == 1
+    found = run_json(capsys, "estimate", "s.ldp.json", "c.json", "--quantile", "age=0.5")
+    assert found["quantiles"]["age=0.5"]["label"] == "34 to below 42 years"
+
+
 def test_the_largest_answers_alone_are_one_list(capsys, folder):
     status, out, _ = run(capsys, "estimate", "s.ldp.json", "c.json", "--top", "3")
     assert status == 0
@@ -79,13 +89,25 @@ def test_a_table_by_name_is_rows_and_columns(capsys, folder):
     assert "Per cent of all 40,000 people, région in rows, income (euros) in columns:" in plain(out)
 
 
-def test_a_question_that_is_not_usable_says_so(capsys, folder):
-    reports = mechanism().strategy.randomise(np.zeros((40, 4), dtype=int), np.random.default_rng(1))
+@pytest.mark.parametrize("people", [40, 140])
+def test_a_question_that_is_not_usable_says_so(capsys, folder, people):
+    """Of very few reports nothing else is said, and no share, on the screen and on the page."""
+    reports = mechanism().strategy.randomise(np.zeros((people, 4), dtype=int), np.random.default_rng(1))
     few = np.bincount(reports, minlength=mechanism().outputs)
     save(mechanism(), few, "few.json")
-    _, out, _ = run(capsys, "estimate", "s.ldp.json", "few.json")
-    assert out.startswith("5 questions, 40 reports: not usable: ")
-    assert "Not usable with 40 people: " in out
+    _, out, _ = run(capsys, "estimate", "s.ldp.json", "few.json", "--summary", "few.html")
+    drawn = re.compile("<svg.*?</svg>", re.DOTALL)
+    page = Page(drawn.sub("", Path("few.html").read_text("utf-8"))).text.replace("\u00a0", " ")
+    assert out.startswith(f"5 questions, {people} reports: not usable: ")
+    useless = plain(out).split("not usable: ")[1].split(". ")[0].split("; ")
+    for said in (out, page):
+        few = len(useless) if people < 100 else 0
+        assert said.count(f"Too few reports yet to say anything: {people} of about ") == few
+        assert (f"Not usable with {people} people: " in said) == (people >= 100)
+        assert max(map(float, re.findall(r"([\d.]+) %", said)), default=0) <= 100
+    told = 5 - (len(useless) if people < 100 else 0)
+    assert page.count("Shares of all people") + page.count("Sums over all") + page.count("Averages") <= told
+    assert 0 < told < 5 or people >= 100
 
 
 def test_json_nests_by_question_and_keeps_its_keys(capsys, folder):
@@ -128,17 +150,24 @@ def test_a_folder_gets_one_tidy_file_a_question(capsys, folder, out):
     for path in paths:
         with path.open(encoding="utf-8", newline="") as file:
             heads[path.stem], *lines[path.stem] = csv.reader(file)
-    ends = ["people", "standard_error", "low", "high"]
+    ends = ["people", *NUMBERS, *PERCENT, *PROMISE]
     assert heads["région-income"] == ["région", "income", *ends]
     assert lines["région-income"][5][:2] == ["Süd", "1000 to below 2000"]
-    assert heads["age"] == ["label", *ends]
-    assert lines["age"][-1][:1] == ["age below 50 years"]
+    assert heads["age"] == ["age", *ends]
+    assert lines["age"][-1][:1] == ["below 50 years"]
     assert float(lines["age"][-1][1]) == pytest.approx(PEOPLE)
     assert heads["_a_b"] == ["../a b", *ends]
-    assert heads["income"][:2] == ["label", "sum"]
-    assert heads["income"][-3:] == ["average", "average_low", "average_high"]
+    assert heads["income"] == ["income", "sum", *NUMBERS, *PROMISE, "average", "average_low", "average_high"]
     cells = [float(line[2]) for line in lines["région-income"]]
-    assert np.allclose(cells, [one.answer for one in estimate().table("région", "income").answers])
+    assert cells == [round(one.answer, 1) + 0.0 for one in estimate().table("région", "income").answers]
+    shares = [float(line[6]) for line in lines["région-income"]]
+    assert np.allclose(shares, 100 * np.array(cells) / PEOPLE, atol=0.051)
+    table = lines["région-income-table"]
+    income = ["0 to below 1000", "1000 to below 2000", "2000 to below 3000", "no answer"]
+    assert heads["région-income-table"] == ["région", *income, "total"]
+    assert [line[0] for line in table] == ["Nord", "Süd", "other", "no answer", "total"]
+    assert [float(cell) for line in table[:-1] for cell in line[1:-1]] == cells
+    assert float(table[-1][-1]) == pytest.approx(PEOPLE)
     assert_refused(
         capsys, asked, f"^stratagem: {out.rstrip('/')}/age.csv exists: name another file, or give --force$"
     )
@@ -146,6 +175,59 @@ def test_a_folder_gets_one_tidy_file_a_question(capsys, folder, out):
     (Path(out) / "age.csv").write_text("mine")
     assert run(capsys, *asked, "--force")[0] == 0
     assert (Path(out) / "age.csv").read_bytes() == before
+
+
+@pytest.mark.parametrize("more", [(), ("--top", "3")])
+def test_one_file_holds_all_questions_in_people_and_per_cent(capsys, folder, more):
+    """Weights say how much errors count: no answer is multiplied by them. In JSON the same answers are not rounded."""
+    asked = ["estimate", "s.ldp.json", "c.json", "--method", "recommended", *more]
+    assert run(capsys, *asked, "-o", "r.csv")[0] == 0
+    exact = run_json(capsys, *asked)
+    with Path("r.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [*rows[0]][:3] == ["question", "answer", "sum" if more else "people"]
+    assert len(rows) == len(exact["answers"])
+    assert all(
+        len(row[name].partition(".")[2]) == 1 for row in rows for name in ("low", "high", "standard_error")
+    )
+    assert not any("×" in text for row in rows for text in row.values())
+    known = {
+        answer["query"]: answer for question in exact.get("questions", ()) for answer in question["answers"]
+    }
+    for row, one in zip(rows, exact["answers"], strict=True):
+        if one["query"] in known and row.get("people"):
+            answer = known[one["query"]]
+            assert float(row["people"]) == round(answer["answer"], 1) + 0.0
+            assert float(row["percent_high"]) == pytest.approx(100 * answer["high"] / PEOPLE, abs=0.051)
+            assert row["confidence"] == "0.95"
+    assert {row["simultaneous"] for row in rows} == {str(bool(more))}
+    kept = {(row["question"], row["answer"]) for row in rows}
+    assert (
+        more
+        or {("age", "below 26 years"), ("région", "Nord"), ("région x income", "Nord, no answer")} <= kept
+    )
+    assert more or all(row["sum"] and not row["percent"] for row in rows if row["question"] == "income, mean")
+
+
+def test_a_file_has_the_digits_that_errors_leave(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    made = Mechanism.of(
+        st.published.randomised_response(2, 9.0), st.histogram({"x": st.labels("no", "yes")}), 9.0
+    )
+    made.save("h.ldp.json")
+    save(made, np.array([5_000_000, 7_000_000]), "c.json")
+    assert run(capsys, "estimate", "h.ldp.json", "c.json", "-o", "r.csv")[0] == 0
+    _, row = csv.DictReader(Path("r.csv").read_text("utf-8").splitlines())
+    assert re.fullmatch(r"\d+\.\d", row["people"])
+    assert re.fullmatch(r"58\.\d{5}", row["percent"]), "the standard error is 0.00011 per cent"
+
+
+def test_no_table_takes_the_file_of_another_question():
+    survey = st.Survey("a=2,b=3,b-table=2").table("a", "b").table("a", "b-table").table("a")
+    paths = answer_files(Path("f"), survey.workload)
+    crosses = [path.stem for path in cross_files(paths, survey.workload)]
+    assert [path.stem for path in paths] == ["a-b", "a-b-table", "a"]
+    assert crosses == ["a-b-table-2", "a-b-table-table"]
 
 
 def test_all_files_are_looked_at_before_one_is_written(capsys, folder):
@@ -212,7 +294,7 @@ def test_the_page_has_a_section_a_question(capsys, folder):
 
 
 def test_the_page_says_the_median_of_all_people_where_that_is_asked_for(capsys, tmp_path, monkeypatch):
-    """Four in ten gave no income: of all people the median is higher, in its section as before it."""
+    """Four in ten gave no income: of all people the median is higher. It is said once, though asked for as well."""
     monkeypatch.chdir(tmp_path)
     income = st.bins("0:3000:1000", unit="euros", no_answer=True)
     asked = st.Survey({"income": income, "owner": st.labels("no", "yes")}).prefix("income").table("owner")
@@ -227,7 +309,7 @@ def test_the_page_says_the_median_of_all_people_where_that_is_asked_for(capsys, 
         assert run(capsys, "estimate", *told)[0] == 0
         text = Page(Path("m.html").read_text("utf-8")).text.replace("\u00a0", " ")
         medians = re.findall(r"(?:median|income=0.5) ?: (\d+ to below \d+)", text)
-        assert medians == [median] * 2
+        assert medians == [median]
 
 
 def test_the_page_has_the_title_of_the_file_of_queries(capsys, folder):

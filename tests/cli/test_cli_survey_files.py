@@ -123,6 +123,9 @@ def test_the_words_of_a_survey_go_from_its_file_to_the_page(tmp_path, capsys):
     assert run(capsys, "estimate", file, reports, "--summary", results, "--workload", asked)[0] == 0
     shown = unescape(results.read_text(encoding="utf-8"))
     assert re.findall("<h[12][^>]*>(?:<[^>]*>)?([^<]*)", shown)[0] == "How people live"
+    page = tmp_path / "report.html"
+    assert run(capsys, "report", asked, "--epsilon", 1, "--over", "epsilon=1", "--quick", "-o", page)[0] == 0
+    assert "<title>How people live at ε = 1: " in page.read_text("utf-8")
     assert "Where do you live?" in shown
     alone = ["export", file, "-o", tmp_path / "x.npz", "--questions", asked]
     assert_refused(capsys, alone, "only the page of --web asks any")

@@ -380,6 +380,41 @@ def test_a_survey_without_a_title_is_called_by_what_it_asks(names, called, title
     assert found["title"].startswith(f"{title} at ε = 1: ")
 
 
+@pytest.mark.parametrize(("users", "usable"), [(200, False), (50_000, True)])
+def test_the_verdict_says_first_how_many_to_ask_what_is_revealed_and_what_is_not_protected(
+    users, usable, solution, browser
+):
+    """The colour of an error beside a verdict that answers cannot be used, and there alone."""
+    content = said(solution, users=users)[1]
+    sentences = verdict(content)["sentences"]
+    assert [*sentences][1:3] == ["Privacy", "Not protected"]
+    first = next(iter(sentences.values())).replace("\u00a0", " ")
+    people = _usable_people(content)
+    cannot = f"With {users:,} people the answers cannot be used. About {people} people are enough."
+    assert (
+        first == cannot if not usable else first.startswith("With 50,000 people and epsilon 1, answers are")
+    )
+    assert "somebody took part" in sentences["Not protected"]
+    shown = browser.new_page()
+    shown.set_content(page(content))
+    colours = shown.evaluate(
+        "[...document.querySelectorAll('.verdict dd, section:has(.verdict)')].map((one) => "
+        "[one.localName, getComputedStyle(one).borderLeftColor])"
+    )
+    shown.close()
+    section, *sides = (colour for _, colour in colours)
+    wrong = [name for name, colour in zip(sentences, sides, strict=True) if colour == section]
+    assert wrong == ([*sentences] if usable else ["People", "Accuracy"])
+
+
+def _usable_people(content):
+    """Return how many people the page says are enough, in its words on the accuracy."""
+    found = re.search(
+        r"About enough: ask ([\d,]+) people", verdict(content)["sentences"]["Accuracy"].replace("\u00a0", " ")
+    )
+    return found and found[1]
+
+
 def test_title_question_users_and_date_are_on_the_page(solution):
     about = {"title": ATTACK, "question": f"How late? {ATTACK}", "users": 5000, "date": "25 November 2026"}
     content = said(solution, **about)[1]

@@ -58,11 +58,11 @@ class Client:
 
 
 @contextmanager
-def served(path, *, found=FOUND, rate=1e6, origins=(), users=None):
+def served(path, *, found=FOUND, rate=1e6, origins=(), users=None, question="<Ja?> ü"):
     """Yield a client of an application on a new collection, and its intake."""
     with found.collection(path / "s.duckdb") as collection:
         intake = Intake(collection, rate)
-        results = Results(found, intake, question="<Ja?> ü", users=users)
+        results = Results(found, intake, question=question, users=users)
         app = application(page_files(found, "Ja?", "reports"), intake, results, TOKEN, origins)
         client = Client(app)
         yield client, intake
@@ -269,9 +269,12 @@ def test_too_few_people_is_said_with_the_ways_out(people, usable, asked, tmp_pat
         client.post("/reports", content=body, headers={"content-type": LINES})
         page, data = client.get("/results", headers={"authorization": f"Bearer {TOKEN}"}).text, counts(client)
     assert data["usable"] == usable
-    who = "1 person" if people == 1 else f"{people} people"
-    assert (f"Not usable with {who}: answers are typically off by" in page) == (not usable)
-    assert data["ways"] is None if usable else f"About enough: ask {data['ways']['people']} people.<" in page
+    told = (
+        data["ways"] and f"Too few reports yet to say anything: {people} of about {data['ways']['people']}.<"
+    )
+    assert data["ways"] is None if usable else told in page
+    assert ("<td" in page) == ('class="track"' in page) == ("answers shown" in page) == usable
+    assert max(map(float, re.findall(r"([\d.]+)\s?%", page))) <= 100
     later = re.findall(r"Once all ([\d,]+) people have reported, the answers (.*?)\.<", page)
     will = "can probably be used" if asked == 2_000 else "will probably not be usable either"
     assert later == ([] if usable or asked is None else [(f"{asked:,}", will)])

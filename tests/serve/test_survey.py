@@ -3,6 +3,7 @@
 import html
 import json
 import re
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -93,12 +94,27 @@ ABOUT = {
 """Parts of which three reports each come, and how many of all are then about each question."""
 
 
+def test_the_results_of_a_survey_without_a_title_are_called_by_what_it_asks(tmp_path):
+    """On the page about them as well."""
+    found = replace(FOUND, name="survey")
+    with served(tmp_path, found=found, question="") as (client, _):
+        live = html.unescape(client.get("/results", headers=OWN).text)
+    estimated = found.estimate(np.ones(found.outputs, dtype=int))
+    written = write_results(tmp_path / "r.html", estimated, 1.0, name=found.name).read_text("utf-8")
+    for page in (live, html.unescape(written)):
+        assert f"Survey of {', '.join(found.domain.names[:-1])} and {found.domain.names[-1]}</h1>" in page
+
+
+@pytest.mark.parametrize("times", [1, 60])
 @pytest.mark.parametrize("case", ABOUT)
-def test_every_question_says_how_many_reports_are_about_it(case, client, tmp_path):
+def test_every_question_says_how_many_reports_are_about_it(case, times, client, tmp_path):
+    """Of few reports no answer is told, and why not is said."""
     parts, about = ABOUT[case]
+    about = {name: times * many for name, many in about.items()}
     outputs = [FOUND.strategy.offsets[part] + k for part in parts for k in range(2)] + [
         FOUND.strategy.offsets[part] for part in parts
     ]
+    outputs *= times
     post(client, [report(FOUND, y) for y in outputs])
     live, data = client.get("/results", headers=OWN).text, counts(client)
     found = FOUND.estimate(np.bincount(outputs, minlength=FOUND.outputs))
@@ -109,10 +125,13 @@ def test_every_question_says_how_many_reports_are_about_it(case, client, tmp_pat
             many = about[title]
             said = f"{many} of {len(outputs)} reports are about this question."
             assert (said in section) == (0 < many < len(outputs))
-            assert ("no report is about it yet" in section) == ("<table" not in section) == (many == 0)
-            assert ("<svg" in section or "<figure" in section) == (many > 0)
+            few = f"Too few reports yet to say anything: {len(outputs)} of about " in section
+            assert ("no report is about it yet" in section) == (many == 0)
+            assert few == (many > 0 and times == 1)
+            assert ("<table" not in section) == (many == 0 or few)
+            assert ("<svg" in section or "<figure" in section) == (many > 0 and not few)
     verdicts = {one["question"]: one["usable"] for one in data["questions"]}
-    assert not any(verdicts.values())
+    assert times > 1 or not any(verdicts.values())
     assert len(data["answers"]) == FOUND.workload.queries
     assert {QuestionAnswers.of(*each).name: each[1].reports for each in found.by_question()} == about
 

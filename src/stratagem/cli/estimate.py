@@ -24,6 +24,7 @@ from stratagem.cli.option import (
     QueryOptions,
     check_free,
     check_plot,
+    stated_title,
 )
 from stratagem.cli.output import write, write_files, write_json, write_result
 from stratagem.io.numeral import parse_number
@@ -101,14 +102,6 @@ class OtherOptions:
         asked = load(self.workload, domain=mechanism.domain, **self.queries.read())
         return self.queries.about_numbers(self.workload, asked, gaps=True)
 
-    @property
-    def title(self) -> str:
-        """The title that a file of queries states; empty without one."""
-        from stratagem.workloads.given import read_entry
-
-        path = Path(self.workload or "")
-        return read_entry(path, str(path)).title if path.suffix.lower() == ".toml" else ""
-
     def check(self, synthetic: Path | None) -> None:
         """Refuse options of a workload without one; the order is that of the tables of synthetic people as well."""
         unused = [("order", self.queries.order if synthetic is None else None), ("width", self.queries.width)]
@@ -159,8 +152,8 @@ class AnswerOptions:
             "-o",
             "--out",
             metavar="PATH",
-            help="Write all answers, 2^21 at most, to a .csv, .parquet or .json file; or into a folder, DIR/, one .csv "
-            "a question.",
+            help="Write all answers, up to 2^21, to a .csv (rounded), .parquet or .json file; or into a folder, DIR/: "
+            "one .csv a question, and cross tables.",
         ),
     ] = None
     plot: PLOT = None
@@ -212,7 +205,7 @@ class AnswerOptions:
     def files(self, workload: Workload, *, force: bool) -> list[Path]:
         """Return the files into which answers are written; refuse those of a folder that exist, before the work."""
         from stratagem.io.target import check_folder
-        from stratagem.report.question import answer_files
+        from stratagem.report.question import answer_files, cross_files
         from stratagem.workloads import along, histogram
 
         if self.folder is None:
@@ -220,6 +213,7 @@ class AnswerOptions:
         folder = check_folder(self.folder)
         asked = workload if self.marginal is None else along(workload.domain, self._attributes, histogram)
         paths = answer_files(folder, asked)
+        paths += cross_files(paths, asked)
         for path in paths if folder.exists() else ():
             check_free(path, (".csv",), force=force)
         return paths
@@ -250,17 +244,23 @@ class AnswerOptions:
         """Write the picture, the answers and the page that are asked for, the page under a question or the title."""
         if self.plot is not None:
             told.estimate.plot(self.plot)
-        if self.file is not None:
-            told.estimate.save(self.file, told.chosen, overwrite=True)
         if self.folder is not None:
             from stratagem.report.question import write_answers
 
             write_answers(files, told.by_question())
+        elif self.file is not None and self.file.suffix.lower() == ".csv" and told.few:
+            from stratagem.report.question import write_sheet
+
+            write_sheet(self.file, told.by_question(), told.chosen)
+        elif self.file is not None:
+            told.estimate.save(self.file, told.chosen, overwrite=True)
         if self.summary is not None:
             from stratagem.report.page import write_results
+            from stratagem.workloads.question import is_survey
 
-            words = {text: "median" if text == "0.5" else f"quantile {text}" for text in told.quantiles}
-            quantiles = {words[text]: str(one) for text, one in told.quantiles.items()}
+            asked = told.further if is_survey(told.estimate.workload) else told.quantiles
+            words = {text: "median" if text == "0.5" else f"quantile {text}" for text in asked}
+            quantiles = {words[text]: str(one) for text, one in asked.items()}
             about = {"name": told.name, "question": self.question or title, "rounds": self.rounds}
             about |= {"quantiles": quantiles, "of_all": self.of_all}
             write_results(self.summary, told.estimate, told.epsilon, **about)
@@ -291,7 +291,7 @@ def estimate(
         found = earlier.combined(mechanism, counts, tally, asked, how)
     single = wanted.rounds == 1 and earlier.first is None
     told = wanted.told(found, mechanism, others.workload or mechanism.name, single=single)
-    wanted.write(told, files, others.title)
+    wanted.write(told, files, stated_title(others.workload))
     if wanted.synthetic is not None:
         told = replace(told, people=_synthetic(told.estimate, others.queries.order, wanted.synthetic))
     write_result(told, json=json)

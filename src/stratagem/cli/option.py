@@ -289,6 +289,14 @@ def in_words(mechanism: Mechanism, path: Path | None, question: str) -> tuple[Me
     return replace(mechanism, workload=over(mechanism.workload, asked)), title
 
 
+def stated_title(workload: str | None) -> str:
+    """Return the title that a file of queries states; empty without one, or for what is no such file."""
+    from stratagem.workloads.given import read_entry
+
+    path = Path(workload or "")
+    return read_entry(path, str(path)).title if path.suffix.lower() == ".toml" else ""
+
+
 def check_free(path: Path | None, suffixes: Sequence[str] = (), *, force: bool) -> None:
     """Refuse a path that cannot be written, with another suffix, or a file that nobody gave up, before the work."""
     from stratagem.io.target import check_target

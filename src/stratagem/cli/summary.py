@@ -11,7 +11,7 @@ from typer import Argument, Option
 from stratagem.cli.command import chosen, options
 from stratagem.cli.interruption import note, note_incomplete, progress
 from stratagem.cli.optimise import marked
-from stratagem.cli.option import FORCE, WORKLOAD_EPSILON, check_free
+from stratagem.cli.option import FORCE, WORKLOAD_EPSILON, check_free, stated_title
 from stratagem.cli.output import write
 from stratagem.cli.request import AskedOptions, Request, is_saved, read_budgets, requested
 from stratagem.math.deadline import deadline, within
@@ -81,7 +81,7 @@ def summary(
         _write_saved(Path(workload), asked, *page)
     else:
         with requested(workload, epsilon, asked) as request:
-            _write_found(request, *page, quick=quick)
+            _write_found(request, stated_title(workload) or request.name, *page, quick=quick)
     write(f"{out} holds the summary: open it in a browser")
 
 
@@ -100,7 +100,7 @@ def _write_saved(
 
 
 def _write_found(
-    request: Request, out: Path, budgets: list[float] | None, cover: Cover, *, quick: bool
+    request: Request, name: str, out: Path, budgets: list[float] | None, cover: Cover, *, quick: bool
 ) -> None:
     from stratagem.report.content import ReportContent, along, around
     from stratagem.report.page import write_page
@@ -120,4 +120,4 @@ def _write_found(
 
         line = along(solution, budgets, None if quick else solve)
     note_incomplete(line.sweep.complete)
-    write_page(out, ReportContent(solution, request.name, line, cover=cover))
+    write_page(out, ReportContent(solution, name, line, cover=cover))

@@ -145,6 +145,17 @@ def counted_words(answered: Answer) -> str:
     return f"{answered.answer:,.0f} (interval {answered.low:,.0f} to {answered.high:,.0f}) {who}"
 
 
+def rounded(number: float, error: float) -> float:
+    """Return a number with one decimal, or as many as its standard error needs for two digits; an exact one as it is.
+
+    >>> rounded(1234.5678, 199.1), rounded(0.1234567, 0.0123), rounded(2999.9999999999995, 0.0)
+    (1234.6, 0.123, 3000.0)
+    """
+    if not 0 < error < math.inf:
+        return float(f"{number:.12g}")
+    return round(number, max(1, 1 - math.floor(math.log10(error)))) + 0.0
+
+
 Details = Mapping[str, Any]
 """Users, method, bias and confidence of an estimate (see `Estimate.details`)."""
 

@@ -20,7 +20,7 @@ from stratagem.estimation.answer import (
     save,
     standard_errors_each_side,
 )
-from stratagem.estimation.impossibility import Impossible, cells, extremes, impossible, limits
+from stratagem.estimation.impossibility import Impossible, cells, extremes, impossible, limits, nested
 from stratagem.estimation.postprocessing import METHODS, Method, answered_by
 from stratagem.estimation.quantile import Quantile, quantile
 from stratagem.estimation.question import QuestionAnswers, SurveyAnswers
@@ -56,8 +56,8 @@ class Estimate:
     `table([3, 5])`, or one by one with label and interval, `estimate[7]`, `estimate[:10]`, `estimate["value = 7"]`.
 
     Standard errors and covariance are those of the unbiased answers, whatever the post-processing. So are intervals,
-    but those of post-processed answers are cut to what N users can answer and reach to the answer: they hold the truth
-    as often as before. `unbiased` and `bias` say which answers these are.
+    but those of post-processed answers are cut to what N users can answer, reach to the answer, and grow until none
+    ends above that of a query which counts more (`nested`): they hold the truth as often as before.
     """
 
     __repr__ = brief
@@ -202,7 +202,7 @@ class Estimate:
         if self.processed is None:
             return found
         low, high = found.cut(centre, *(self.users * end for end in limits(self.workload)))
-        return Interval(np.minimum(low, self.answers), np.maximum(high, self.answers))
+        return nested(self.workload, Interval(np.minimum(low, self.answers), np.maximum(high, self.answers)))
 
     @property
     def intervals(self) -> str:

@@ -17,7 +17,7 @@ from scipy.linalg import block_diag
 
 from stratagem.estimation.answer import Interval, check_arranged, check_confidence
 from stratagem.estimation.estimate import Estimate
-from stratagem.estimation.impossibility import Impossible, merged
+from stratagem.estimation.impossibility import Impossible, merged, nested
 from stratagem.estimation.marginal_table import MarginalTable, consistent_marginals, without_debt
 from stratagem.estimation.postprocessing import (
     METHODS,
@@ -178,7 +178,8 @@ class SurveyEstimate(Estimate):
 
     @cached_property
     def _interval(self) -> Interval:
-        return Interval(self._gathered(lambda one: one.low), self._gathered(lambda one: one.high))
+        found = Interval(self._gathered(lambda one: one.low), self._gathered(lambda one: one.high))
+        return found if self.unbiased else nested(self.workload, found)
 
     @cached_property
     def impossible(self) -> Impossible:

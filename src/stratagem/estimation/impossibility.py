@@ -1,13 +1,15 @@
-"""Answers that no data vector of N users has: outside their limits, or prefix answers that fall."""
+"""Answers that no data vector of N users has: outside their limits, or prefix answers that fall; and nested limits."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
 
+from stratagem.estimation.answer import Interval
 from stratagem.estimation.postprocessing import RECOMMENDED
 from stratagem.estimators.estimator import Evidence
 from stratagem.estimators.translation.tables import TABLE
@@ -219,3 +221,76 @@ def _falling(workload: Workload, answers: np.ndarray, rounding: float) -> np.nda
             return found.ravel()
         case _:
             return np.zeros(len(answers), dtype=bool)
+
+
+SIDE = 2048
+"""Most values of an attribute whose ranges are looked at all together, as a square of so many numbers a side."""
+
+
+def nested(workload: Workload, found: Interval) -> Interval:
+    """Return intervals (p,) that grow until whoever is counted by A and by B too has no limit of A above that of B.
+
+    The lower end of A becomes the least of all B that are nowhere smaller than A, entry by entry, the upper end of B
+    the largest of all such A. So a share below 65 has no higher limit than one below 70, and no interval loses a truth
+    that it held. Prefixes, ranges and products of them are compared, and rows of a small matrix, within each question.
+    """
+    return Interval(*(end[:, 0] for end in _grown(workload, found.low[:, None], found.high[:, None])))
+
+
+def _grown(workload: Workload, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return lower and upper ends (p, k) of k families of intervals, each nested along the queries."""
+    match workload:
+        case Prefix():
+            return np.minimum.accumulate(low[::-1])[::-1], np.maximum.accumulate(high)
+        case Padded():
+            return _grown(workload.workload, low, high)
+        case AllRange():
+            starts = [np.arange(rows.stop - rows.start) for _, rows in workload.lengths()]
+            ends = [start + shorter for shorter, start in enumerate(starts)]
+            return _ranges(workload.domain.size, np.concatenate(starts), np.concatenate(ends), low, high)
+        case Ranges():
+            return _ranges(workload.domain.size, workload.low, workload.high, low, high)
+        case Weighted() if workload.weight > 0:
+            return _grown(workload.workload, low, high)
+        case Explicit() if workload.queries**2 * workload.domain_size <= BLOCK:
+            inside = np.all(workload.rows[:, None] <= workload.rows, axis=2)
+            least = [low[larger].min(axis=0) for larger in inside]
+            return np.stack(least), np.stack([high[smaller].max(axis=0) for smaller in inside.T])
+        case Stack():
+            ends = np.cumsum([part.queries for part in workload.parts])[:-1]
+            pairs = zip(workload.parts, np.split(low, ends), np.split(high, ends), strict=True)
+            lows, highs = zip(*(_grown(*one) for one in pairs), strict=True)
+            return np.concatenate(lows), np.concatenate(highs)
+        case SomeQueries():
+            low, high = low.copy(), high.copy()
+            for one in workload.margins():
+                low[one.places], high[one.places] = _grown(one.workload, low[one.places], high[one.places])
+        case Product() if all((limits(factor)[0] >= 0).all() for factor in workload.factors):
+            for place, factor in enumerate(workload.factors):
+                before = math.prod(one.queries for one in workload.factors[:place])
+                shape = before, factor.queries, -1
+                turned = [np.swapaxes(end.reshape(shape), 0, 1) for end in (low, high)]
+                grown = _grown(factor, *(one.reshape(factor.queries, -1) for one in turned))
+                both = zip(grown, turned, strict=True)
+                low, high = (np.swapaxes(a.reshape(b.shape), 0, 1).reshape(low.shape) for a, b in both)
+    return low, high
+
+
+def _ranges(
+    size: int, first: np.ndarray, last: np.ndarray, low: np.ndarray, high: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the nested ends (p, k) of ranges from `first` to `last`: longer ones begin before and end after.
+
+    Of very many values nothing but prefixes is compared.
+    """
+    low, high = low.copy(), high.copy()
+    starts = np.unique(first) if size <= SIDE else np.unique(first)[:1]
+    chosen = np.flatnonzero(np.isin(first, starts))
+    rows, columns = np.searchsorted(starts, first[chosen]), last[chosen]
+    for ends, blank, way, least in ((low, np.inf, -1, np.minimum), (high, -np.inf, 1, np.maximum)):
+        for k in range(ends.shape[1]):
+            square = np.full((len(starts), size), blank)
+            least.at(square, (rows, columns), ends[chosen, k])
+            across = least.accumulate(square[:, ::way], axis=1)[:, ::way]
+            ends[chosen, k] = least.accumulate(across[::-way], axis=0)[::-way][rows, columns]
+    return low, high

@@ -320,8 +320,8 @@ METHODS = {
         Method(
             "wnnls",
             False,
-            "biased: answers move to the nearest ones of a data vector; never farther from the truth than the "
-            "unbiased ones, summed over the queries that they were made for",
+            "biased: adjusted so that they are possible together (no negative counts, parts add up to the whole); all "
+            "in all never farther from the truth than the unbiased ones, but single answers lean a little to one side",
             "@mckenna2020workload, section 6.6 and appendix A",
             _wnnls,
         ),

@@ -9,7 +9,7 @@ from typing import Any, Literal, final
 
 import numpy as np
 
-from stratagem.estimation.answer import Answer, Answering
+from stratagem.estimation.answer import Answer, Answering, rounded
 from stratagem.io.screen import brief
 from stratagem.io.table import Recorded, Table
 from stratagem.workloads import Attribute
@@ -21,7 +21,7 @@ ROWS = 48
 """Most rows of a table of two attributes."""
 PLAIN = ("identity", "prefix", "queries", "total")
 """Kinds of questions that a title need not name, as the answers say it."""
-NUMBERS = ("people", "sum", "standard_error", "low", "high")
+NUMBERS = ("people", "sum", "standard_error", "low", "high", "percent", "percent_low", "percent_high")
 """Columns of records beside those that say what is asked."""
 UNTOLD = "– where the total of the row is at most twice its standard error, too little to share out"
 
@@ -88,10 +88,14 @@ class QuestionAnswers(Recorded):
         return self.attributes[0].question if len(self.attributes) == 1 else ""
 
     @property
+    def topic(self) -> str:
+        """The attributes, and what is asked of them unless that is plain."""
+        return self.name if self.question.kind in PLAIN else f"{self.name}, {self.question.kind}"
+
+    @property
     def title(self) -> str:
-        """The attributes, what is asked of them unless that is plain, and the question that people read."""
-        words = self.name if self.question.kind in PLAIN else f"{self.name}, {self.question.kind}"
-        return f"{words}: {self.asked}" if self.asked else words
+        """The topic, and the question that people read."""
+        return f"{self.topic}: {self.asked}" if self.asked else self.topic
 
     @property
     def people(self) -> bool:
@@ -123,6 +127,45 @@ class QuestionAnswers(Recorded):
             dict(zip(names, self.labels(one), strict=True))
             | {what: one.answer, "standard_error": one.standard_error, "low": one.low, "high": one.high}
             for one in self.answers
+        ]
+
+    def sheet(self, promise: Mapping[str, Any], *, among: bool = False) -> list[dict[str, Any]]:
+        """Return a record a query for a spreadsheet, rounded: the answer in people and per cent, each with its limits.
+
+        First stand the values of the attributes, or `among` other questions this one and the answer in words, and last
+        what the intervals promise.
+        """
+        what = "people" if self.people else "sum"
+        names = [_free(one.name) for one in self.attributes] if self.is_table else [_free(self.name)]
+        found = []
+        for one in self.answers:
+            words = self.labels(one) if self.is_table else (self.short(one),)
+            head = (
+                {"question": self.topic, "answer": self.short(one)}
+                if among
+                else dict(zip(names, words, strict=True))
+            )
+            ends, error = (one.answer, one.low, one.high), one.standard_error
+            middle, low, high = (rounded(number, error) for number in ends)
+            head |= {what: middle, "standard_error": rounded(error, error), "low": low, "high": high}
+            if self.people:
+                shares = (rounded(100 * number / self.users, 100 * error / self.users) for number in ends)
+                head |= dict(zip(("percent", "percent_low", "percent_high"), shares, strict=True))
+            found.append({**head, **promise})
+        return found
+
+    def grid(self) -> list[list[Any]]:
+        """Return the cells of two attributes as rows and columns in people, rounded, with sums at both ends."""
+        first, second = self.attributes
+        error = math.sqrt(sum(one.standard_error**2 for one in self.answers) / len(self.answers))
+        cells = np.array([one.answer for one in self.answers]).reshape(first.size, second.size)
+        cells = np.column_stack([cells, cells.sum(axis=1)])
+        heads = [*(first.words(row, row) for row in range(first.size)), "total"]
+        both = zip(heads, np.vstack([cells, cells.sum(axis=0)]).tolist(), strict=True)
+        columns = (second.words(column, column) for column in range(second.size))
+        return [
+            [first.name, *columns, "total"],
+            *([head, *(rounded(x, error) for x in row)] for head, row in both),
         ]
 
     def tidy(self) -> list[dict[str, Any]]:
@@ -248,7 +291,7 @@ def _laid_out(
 
 
 def _percent(share: float) -> str:
-    return "–" if math.isnan(share) else f"{round(100 * share, 1) + 0.0:.1f}"
+    return "–" if math.isnan(share) else f"{round(100 * min(share, 1), 1) + 0.0:.1f}"
 
 
 @final

@@ -41,6 +41,8 @@ FEW = 25
 LARGE, CELLS, ATTRIBUTES = (128, 64, 16, 4), 4096, 32
 """Values of an attribute that are tried, and most cells and attributes for which lower bounds take some hundredths of
 a second."""
+TOLD, HALF = 100, 0.5
+"""Reports below which, and error above which, answers that cannot be used are not told to people at all."""
 LEAST = "Usable is the least that can be said: answers below the half-width of their interval may be chance."
 """What the verdict does not say."""
 WRITTEN = 1 << 20
@@ -87,6 +89,14 @@ class Usability:
             return f"Usable with {people}: {self.reason}. {LEAST}"
         out = f" About enough: {self.ways}." if self.ways is not None and str(self.ways) else ""
         return f"Not usable with {people}: {self.reason}.{out}"
+
+    @property
+    def too_few(self) -> str:
+        """What stands in place of answers that say nothing: very few reports, or an error above half; else empty."""
+        if self.usable or self.ways is None or (self.people >= TOLD and self.error <= HALF):
+            return ""
+        about = "" if self.ways.people is None else f" of about {users_text(self.ways.people)}"
+        return f"Too few reports yet to say anything: {users_text(self.people)}{about}."
 
     def data(self) -> dict[str, Any]:
         """Return the verdict as JSON values: `usable`, and `ways`, which is None where it is."""
@@ -242,14 +252,21 @@ def _queries(workload: Workload) -> Iterator[Query]:
 
 def _reason(workload: Workload, share: float) -> str:
     """Return how far answers are typically off, and how wide their intervals are, in words."""
-    wide = f"{100 * CONFIDENCE:g} % intervals about ± {100 * standard_errors_each_side(CONFIDENCE) * share:.3g} %"
-    off = f"answers are typically off by {100 * share:.3g} % of"
-    if not counts_users(workload):
-        return f"{off} what they could be ({wide})"
+    wide = (
+        f"{100 * CONFIDENCE:g} % intervals about ± {100 * standard_errors_each_side(CONFIDENCE) * share:.3g}"
+    )
+    people, off = counts_users(workload), "answers are typically off by"
+    unit, sign = ("percentage points", "") if people else ("% of what they could be", " %")
+    if share > HALF:
+        off += f" more than half of {'all people' if people else 'what they could be'}"
+    else:
+        off += f" {100 * share:.3g} {unit} ({wide}{sign})"
+    if not people:
+        return off
     ranges = any(part.several for query in _queries(workload) for part in query.parts)
-    size = f"{100 * _mean(workload):.3g} %"
+    size = f"{100 * _mean(workload):.3g} % of all people"
     known = f"groups of {size} are to be told apart" if ranges else f"the mean answer is {size}"
-    return f"{off} all people ({wide}), where {known}"
+    return f"{off}, where {known}"
 
 
 def _others(workload: Workload, epsilon: float, share: float, other: int) -> tuple[float | None, int | None]:

@@ -18,10 +18,11 @@ from stratagem.report.content import ReportContent
 from stratagem.report.plots.figure import DATES, page, styled
 from stratagem.report.plots.query_error import NAMES, draw_errors, exact, upright
 from stratagem.report.plots.strategy import draw_strategy
-from stratagem.report.verdict import LISTED, standard_error, values_text
+from stratagem.report.verdict import standard_error, values_text
 from stratagem.strategies import Strategy, SurveyStrategy, TranslationStrategy
 from stratagem.study.literature import SCOPE
 from stratagem.workloads.explicit import counts_users
+from stratagem.workloads.question import LISTED
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

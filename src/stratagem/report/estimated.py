@@ -80,6 +80,11 @@ class Estimated:
         asked = self.estimate.workload
         return is_survey(asked) or (is_survey(self.mechanism.workload) and are_few(asked))
 
+    @property
+    def few(self) -> bool:
+        """Whether there are no more questions than can be told one by one."""
+        return are_few(self.estimate.workload)
+
     def by_question(self) -> list[QuestionResult]:
         """Return the answers by question, whatever was asked."""
         return by_question(self.estimate, self._epsilon_of_report, of_all=self.of_all)
@@ -92,7 +97,13 @@ class Estimated:
         """Return the quantiles that were asked of the one attribute of a question, the first that is about it."""
         about = {one.attributes[0].name: one for one in reversed(self.questions) if len(one.attributes) == 1}
         own = {name for name, one in about.items() if one is question}
-        return {text: one for text, one in self.quantiles.items() if one.attribute.name in own}
+        return {text: one for text, one in self.further.items() if one.attribute.name in own}
+
+    @cached_property
+    def further(self) -> Mapping[str, Quantile]:
+        """The quantiles that were asked for but those that a question tells as its median."""
+        medians = [one.median for one in self.questions if one.told]
+        return {text: one for text, one in self.quantiles.items() if one not in medians}
 
     @property
     def _shown(self) -> Sequence[int]:
@@ -135,7 +146,7 @@ class Estimated:
         if self.rounds > 1:
             yield "These are means: they are right for people whose values stayed the same in all rounds."
         by_question = {text for one in self.questions for text in self._quantiles(one)}
-        for text, value in self.quantiles.items():
+        for text, value in self.further.items():
             if text not in by_question:
                 yield f"quantile {text}: {value}"
         if self.people is not None:
@@ -144,6 +155,9 @@ class Estimated:
     def _together(self) -> Iterator[str | Table]:
         """Yield the answers to one question."""
         found, counts = self.estimate, counts_users(self.estimate.workload)
+        if self.verdict.too_few:
+            yield from (self.verdict.too_few, self._head())
+            return
         if not self.verdict.usable:
             yield str(self.verdict)
         if counts:
@@ -168,6 +182,8 @@ class Estimated:
         yield self._head()
         for one in self.questions:
             yield from ("", *one.sentences(self.many, self._quantiles(one)))
+        if not any(one.told for one in self.questions):
+            return
         yield from ("", f"{found.intervals};", found.bias)
         if advice := self._advice():
             yield advice

@@ -34,7 +34,7 @@ from stratagem.report.reproduction import privacy_section, reproduction, threats
 from stratagem.report.verdict import facts, verdict
 from stratagem.solvers.problem import Average
 from stratagem.study.solution import Solution
-from stratagem.workloads.question import is_survey
+from stratagem.workloads.question import called, is_survey
 from stratagem.workloads.serial import to_data
 
 SUFFIXES = (".html", ".htm")
@@ -185,7 +185,7 @@ def write_results(
     """
     target = check_page(path)
     own = epsilon if rounds == 1 else None
-    survey = is_survey(found.workload)
+    survey, name = is_survey(found.workload), called(name, found.workload.domain.names)
     groups = by_question(found, own, of_all=of_all)
     shown = groups[: QUESTIONS if survey else TABLES]
     content = render(
@@ -200,7 +200,7 @@ def write_results(
         quantiles=quantiles or {},
         sections=[_section(one, survey=survey) for one in shown],
         left=len(groups) - len(shown),
-        impossible=f"{found.impossible}." if found.impossible.fact else "",
+        impossible=f"{found.impossible}." if found.impossible.fact and any(one.told for one in shown) else "",
         method=_method(found, epsilon, rounds),
     ).encode("utf-8")
     with written_atomically(target) as file:
@@ -214,13 +214,13 @@ def _section(one: QuestionResult, *, survey: bool) -> dict[str, object]:
     head = {
         "title": answers.title if survey else " × ".join(attribute.name for attribute in one.attributes),
         "usable": one.verdict.usable,
-        "verdict": unbroken(str(one.verdict)),
+        "verdict": unbroken(one.verdict.too_few or str(one.verdict)),
         "reported": f"{reported(found)}." if 0 < found.reports < found.users else "",
         "facts": {},
         "figure": None,
         "tables": [],
     }
-    if not found.reports:
+    if not one.told:
         return head
     some = [answer.query for answer in answers.answers]
     named = {answer.query: answers.short(answer) for answer in answers.answers} if survey else {}
@@ -270,7 +270,7 @@ def _table(found: Estimate, answers: QuestionAnswers, named: Mapping[int, str]) 
     rows = [
         (
             words,
-            *(_percent(number / people) for number in (one.answer, one.low, one.high)),
+            *(_percent(min(number / people, 1)) for number in (one.answer, one.low, one.high)),
             f"{one.answer:,.0f}",
         )
         for words, one in told

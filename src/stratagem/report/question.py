@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from stratagem.estimation.answer import Answer
+from stratagem.estimation.answer import Answer, rounded
 from stratagem.estimation.estimate import LISTED, Estimate
 from stratagem.estimation.quantile import Quantile
 from stratagem.estimation.question import ROWS, QuestionAnswers
@@ -66,6 +66,11 @@ class QuestionResult:
     def people(self) -> bool:
         """Whether the answers are numbers of people."""
         return counts_users(self.question.workload)
+
+    @property
+    def told(self) -> bool:
+        """Whether answers are told to people: some report is about them, and reports are not too few."""
+        return self.estimate.reports > 0 and not self.verdict.too_few
 
     def answers(self, many: int = LISTED) -> QuestionAnswers:
         """Return the answers, of more than so many some that are evenly spread."""
@@ -171,21 +176,21 @@ class QuestionResult:
             doubtful.append({*np.flatnonzero(small).tolist()})
         return doubtful
 
-    def records(self) -> list[dict[str, Any]]:
-        """Return a record a query with its labels and interval; of sums of numbers also the average and its interval.
+    def sheet(self, *, among: bool = False) -> list[dict[str, Any]]:
+        """Return a record a query for a spreadsheet, of sums of numbers also the average and its interval.
+
+        `among` other questions it says which one it is about.
 
         Raises:
             ValueError: for more than 2^21 answers.
         """
-        found = QuestionAnswers.of(self.question, self.estimate)
-        if self.people or not self.averages:
-            return found.records()
-        names, none = ("average", "average_low", "average_high"), ("", "", "")
-        means = {query: (one.share, one.low, one.high) for query, one in self.averages.items()}
-        return [
-            record | dict(zip(names, means.get(query, none), strict=True))
-            for query, record in enumerate(found.records())
-        ]
+        promise = {"confidence": self.whole.confidence, "simultaneous": self.whole.simultaneous}
+        found = QuestionAnswers.of(self.question, self.estimate).sheet(promise, among=among)
+        for query, one in self.averages.items():
+            error = (one.high - one.low) / 4
+            found[query]["average"] = rounded(one.share, error)
+            found[query] |= {"average_low": rounded(one.low, error), "average_high": rounded(one.high, error)}
+        return found
 
     def record(self) -> dict[str, Any]:
         """Return the question with its answers and what is said of them as named values."""
@@ -202,8 +207,8 @@ class QuestionResult:
         found, every = self.answers(many), self.question.workload.queries
         yield found.title
         if not self.verdict.usable:
-            yield str(self.verdict)
-            if not self.estimate.reports:
+            yield self.verdict.too_few or str(self.verdict)
+            if not self.told:
                 return
         elif self.people:
             yield typical_error(self.verdict, found.users)
@@ -240,7 +245,7 @@ def _numbers(attribute: Attribute) -> np.ndarray:
 
 def typical_error(verdict: Usability, users: int) -> str:
     """Return how far answers that count people are typically off, in a sentence."""
-    size = f"{number_text(verdict.error * users)} people, {100 * verdict.error:.3g} % of all"
+    size = f"{number_text(verdict.error * users)} people, {100 * verdict.error:.3g} % of all people"
     return f"Answers are typically off by {size} (estimated standard error)."
 
 
@@ -255,7 +260,7 @@ def listed(
     shown = []
     for words, answer in rows:
         value, *others = (f"{number:,.1f}" for number in answer[2:])
-        share = [f"{100 * answer.answer / found.users:.1f} %"] if counts else []
+        share = [f"{100 * min(answer.answer / found.users, 1):.1f} %"] if counts else []
         shown.append((*words, value, *share, *others))
     ends = "standard error", f"{100 * found.confidence:g} % from", "to"
     return Table((*headings, "answer", *(["share"] if counts else []), *ends), shown, words=len(headings))
@@ -320,14 +325,53 @@ def answer_files(folder: Path, workload: Workload) -> list[Path]:
     return found
 
 
+def cross_files(paths: Sequence[Path], workload: Workload) -> list[Path]:
+    """Return the files for the tables of two attributes as rows and columns, beside those of `answer_files`."""
+    taken, found = {path.stem.casefold() for path in paths}, list[Path]()
+    for path, one in zip(paths, questions(workload), strict=True):
+        if _crosses(one):
+            free = chain([f"{path.stem}-table"], (f"{path.stem}-table-{number}" for number in count(2)))
+            name = next(name for name in free if name.casefold() not in taken)
+            taken.add(name.casefold())
+            found.append(path.with_name(f"{name}.csv"))
+    return found
+
+
+def _crosses(question: SurveyQuestion) -> bool:
+    return question.kind == "identity" and len(question.about) == 2
+
+
 def write_answers(paths: Sequence[Path], results: Sequence[QuestionResult]) -> None:
-    """Write the answers to every question into a file of its own; existing ones are replaced.
+    """Write the answers to every question into a file of its own, then tables of two attributes as rows and columns.
+
+    `paths` are those of `answer_files` and of `cross_files`; existing files are replaced.
 
     Raises:
         ValueError: for a file that cannot be written, or more than 2^21 answers to one question.
     """
-    every = [one.records() for one in results]
-    for path, records in zip(paths, every, strict=True):
-        check_folder(path.parent).mkdir(exist_ok=True)
-        with written_atomically(check_target(path, (".csv",))) as file:
-            write_csv(file, records[0], (record.values() for record in records))
+    every = [_lines(one.sheet()) for one in results]
+    found = (QuestionAnswers.of(one.question, one.estimate) for one in results if _crosses(one.question))
+    for path, lines in zip(paths, [*every, *(one.grid() for one in found)], strict=True):
+        _write_lines(path, lines)
+
+
+def write_sheet(path: Path, results: Sequence[QuestionResult], chosen: Sequence[int] | None = None) -> None:
+    """Write the answers to all questions into one .csv file, or some by their numbers; an existing one is replaced."""
+    every = {
+        int(place): row
+        for one in results
+        for place, row in zip(one.question.places, one.sheet(among=True), strict=True)
+    }
+    _write_lines(path, _lines([every[query] for query in (sorted(every) if chosen is None else chosen)]))
+
+
+def _lines(records: Sequence[Mapping[str, Any]]) -> list[list[Any]]:
+    """Return the names in records and a line a record, empty where it has no such name."""
+    names = [*dict.fromkeys(chain.from_iterable(records))]
+    return [names, *([record.get(name, "") for name in names] for record in records)]
+
+
+def _write_lines(path: Path, lines: Sequence[Sequence[Any]]) -> None:
+    check_folder(path.parent).mkdir(exist_ok=True)
+    with written_atomically(check_target(path, (".csv",), overwrite=True)) as file:
+        write_csv(file, lines[0], lines[1:])

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 from stratagem.estimators import ask, comparable, errors, mean_variance
-from stratagem.math.number import at_most, count, counted, number_text, unbroken, upper
+from stratagem.math.number import at_most, count, counted, number_text, unbroken, upper, users_text
 from stratagem.math.privacy import surest
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.mechanism.usable import Usability, usability
@@ -24,22 +25,29 @@ from stratagem.study.summary import (
 )
 from stratagem.workloads import Attribute, Workload
 from stratagem.workloads.explicit import counts_users
-from stratagem.workloads.question import SURVEY, is_survey, questions
+from stratagem.workloads.question import LISTED, called, is_survey, questions
 
 DELTA = 1e-6
 """Probability that the central epsilon of shuffled reports does not cover."""
-LISTED = 12
-"""Largest number of attributes, and of values of one attribute, that are written out."""
 
 
 def verdict(subject: ReportContent) -> dict[str, object]:
-    """Return the title, what is asked of whom, and the verdict: three sentences by what they are about."""
+    """Return the title, what is asked of whom, and the verdict: sentences by what they are about, people first.
+
+    `useless` are those on answers that cannot be used.
+    """
+    judged = {} if subject.cover.users is None else _judged(subject, subject.cover.users)
+    enough = {"People": _people(judged)} if any(not one.usable for one in judged.values()) else {}
+    accuracy = {"Accuracy": _accuracy(subject, judged)}
+    told = {"Privacy": _privacy(subject), "Not protected": _unprotected(subject)}
     return {
         "title": subject.cover.title or _title(subject),
         "about": _about(subject),
+        "useless": [*enough, *accuracy] if enough else [],
         "sentences": {
-            "Privacy": _privacy(subject),
-            "Accuracy": _accuracy(subject),
+            **(enough or accuracy),
+            **told,
+            **accuracy,
             "Distance from the best": _distance(subject),
         },
     }
@@ -53,17 +61,9 @@ def _title(subject: ReportContent) -> str:
     else:
         counts = counts_users(comparable(solution.workload))
         error = errors(solution.mean_variance, None, users).root_mean_square
-        lead = f"typically off by {unbroken(error_text(error, counts))}"
-    return f"{_name(subject)} at ε = {solution.epsilon:g}: {lead}"
-
-
-def _name(subject: ReportContent) -> str:
-    """Return what the mechanism is called; a survey that is called nothing else by its attributes."""
-    *names, last = subject.solution.workload.domain.names
-    if subject.name != SURVEY or not names:
-        return subject.name
-    some = [*names[: LISTED - 1], last if len(names) < LISTED else f"{len(names) - LISTED + 2} more"]
-    return f"Survey of {', '.join(some[:-1])} and {some[-1]}"
+        size = error_text(error, counts).replace(" %", " percentage points")
+        lead = f"typically off by {unbroken(size)}"
+    return f"{called(subject.name, solution.workload.domain.names)} at ε = {solution.epsilon:g}: {lead}"
 
 
 def _about(subject: ReportContent) -> dict[str, str]:
@@ -111,27 +111,53 @@ def _privacy(subject: ReportContent) -> str:
     )
 
 
-def _accuracy(subject: ReportContent) -> str:
+def _unprotected(subject: ReportContent) -> str:
+    """Return what a report does not hide, in a sentence."""
+    memo, asked = subject.mechanism and subject.mechanism.memo, subject.solution.workload
+    part = " or which question it is about" * is_survey(asked)
+    again = "several answers of one person" if memo else "a second report of one person"
+    return (
+        f"A report does not hide that somebody took part{part}, nor what is true of a whole group. {again[0].upper()}"
+        f"{again[1:]} {'reveal' if memo else 'reveals'} more, and whoever runs the form could ask in the open instead."
+    )
+
+
+def _accuracy(subject: ReportContent, judged: Mapping[str, Usability]) -> str:
+    """Return the errors to expect; first why answers cannot be used and what would be enough, as plans do."""
     solution, users = subject.solution, subject.cover.users
     if users is None:
         return unbroken(" ".join(ask(solution.users_for(), solution.workload)))
-    return unbroken(" ".join([*_useless(subject, users), *expect(solution, users), HARDEST]))
+    useless = [f"{name}{': ' * bool(name)}{one}" for name, one in judged.items() if not one.usable]
+    enough = [name for name, one in judged.items() if name and one.usable]
+    told = [*useless, *([f"Usable: {', '.join(enough)}."] if enough and useless else [])]
+    return unbroken(" ".join([*told, *expect(solution, users), HARDEST]))
 
 
-def _useless(subject: ReportContent, users: int) -> list[str]:
-    """Return why answers cannot be used and what would be enough; of a survey question by question, as plans do."""
+def _people(judged: Mapping[str, Usability]) -> str:
+    """Return in a sentence which answers cannot be used, and how many people are enough for all."""
+    useless = {name: one for name, one in judged.items() if not one.usable}
+    users, needed = (
+        next(iter(useless.values())).people,
+        [one.ways and one.ways.people for one in useless.values()],
+    )
+    who, about = "1 person" if users == 1 else f"{users_text(users)} people", " and ".join(useless)
+    told = f"With {who} the answers{f' about {about}' * bool(about)} cannot be used."
+    most = max((one for one in needed if one is not None), default=None)
+    ask = "" if most is None else f" About {users_text(most)} people are enough{' for all' * bool(about)}."
+    return unbroken(f"{told}{ask}")
+
+
+def _judged(subject: ReportContent, users: int) -> dict[str, Usability]:
+    """Return whether answers of so many people can be used; of a survey question by question, else without a name."""
     solution, asked = subject.solution, subject.solution.workload
     if not is_survey(asked):
-        found = {"": _usability(subject, asked, solution.mean_variance, users)}
-    else:
-        found = {}
-        for one in questions(asked):
-            over, names = one.over(asked.domain), [asked.domain.names[place] for place in one.attributes]
-            variance = mean_variance(over, solution.estimator, solution.estimator.accuracy(over))
-            found[f"{' x '.join(names)}: "] = _usability(subject, one.workload, variance, users)
-    useless = [f"{name}{judged}" for name, judged in found.items() if not judged.usable]
-    enough = [name.removesuffix(": ") for name, judged in found.items() if name and judged.usable]
-    return [*useless, *([f"Usable: {', '.join(enough)}."] if enough and useless else [])]
+        return {"": _usability(subject, asked, solution.mean_variance, users)}
+    found = {}
+    for one in questions(asked):
+        over, names = one.over(asked.domain), [asked.domain.names[place] for place in one.attributes]
+        variance = mean_variance(over, solution.estimator, solution.estimator.accuracy(over))
+        found[" x ".join(names)] = _usability(subject, one.workload, variance, users)
+    return found
 
 
 def _usability(subject: ReportContent, asked: Workload, variance: float, users: int) -> Usability:

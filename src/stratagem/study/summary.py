@@ -167,7 +167,7 @@ def expect(found: Found, users: int) -> list[str]:
     size += " (standard error)"
     said = [f"With {users_text(users)} people and epsilon {found.problem.epsilon:g}, {off(workload, size)}."]
     if single is not None and workload.queries > 1:
-        said.append(f"The least accurate is off by {error_text(single, counts)}.")
+        said.append(f"The least accurate is off by {error_text(single, counts)}{' of them' * counts}.")
     return said
 
 

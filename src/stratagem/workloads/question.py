@@ -85,6 +85,21 @@ def questions(workload: Workload) -> list[SurveyQuestion]:
 
 SURVEY = "survey"
 """What a mechanism for several questions is called that nobody has named."""
+LISTED = 12
+"""Largest number of attributes that are written out."""
+
+
+def called(name: str, attributes: Sequence[str]) -> str:
+    """Return what a mechanism is called; a survey that is called nothing else by its attributes.
+
+    >>> called("survey", ("age", "region", "income")), called("prefix", ("age",))
+    ('Survey of age, region and income', 'prefix')
+    """
+    *names, last = attributes
+    if name != SURVEY or not names:
+        return name
+    some = [*names[: LISTED - 1], last if len(names) < LISTED else f"{len(names) - LISTED + 2} more"]
+    return f"Survey of {', '.join(some[:-1])} and {some[-1]}"
 
 
 def is_survey(workload: Workload) -> bool:

@@ -178,7 +178,7 @@ class AllRange(Workload):
     def _answer(self, x: Array) -> Array:
         below = np.concatenate([np.zeros((1, x.shape[1])), np.cumsum(x, axis=0)])
         answers = np.empty((self.queries, x.shape[1]))
-        for length, rows in self._lengths():
+        for length, rows in self.lengths():
             np.subtract(below[length:], below[:-length], out=answers[rows])
         return answers
 
@@ -186,12 +186,13 @@ class AllRange(Workload):
         steps = np.zeros(
             (self.domain.size + 1, y.shape[1])
         )  # a range adds y where it starts, takes it off after
-        for length, rows in self._lengths():
+        for length, rows in self.lengths():
             steps[:-length] += y[rows]
             steps[length:] -= y[rows]
         return np.cumsum(steps, axis=0)[:-1]
 
-    def _lengths(self) -> Iterator[tuple[int, slice]]:
+    def lengths(self) -> Iterator[tuple[int, slice]]:
+        """Yield every length with the numbers of its ranges, from left to right."""
         start = 0
         for length in range(1, self.width + 1):
             stop = start + self.domain.size - length + 1

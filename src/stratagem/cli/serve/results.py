@@ -16,7 +16,7 @@ from stratagem.math.number import spread, upper
 from stratagem.math.privacy import surest
 from stratagem.mechanism.usable import estimate_usability, reported
 from stratagem.workloads.explicit import counts_users
-from stratagem.workloads.question import is_survey
+from stratagem.workloads.question import called, is_survey
 
 if TYPE_CHECKING:
     from stratagem.cli.serve.intake import Intake
@@ -49,20 +49,26 @@ class Section:
     later: Usability | None
     """That of the reports of everybody who was asked; None where no more are to come."""
 
+    @property
+    def told(self) -> bool:
+        """Whether the page shows the answers: some report is about them, and reports are not too few."""
+        return self.found.reports > 0 and not self.verdict.too_few
+
     def shown(self) -> dict[str, Any]:
-        """Return what the page shows of them; nothing but that where no report is about them."""
+        """Return what the page shows of them; of answers that are not told nothing but that."""
         found, verdict, later = self.found, self.verdict, self.later
         head = {
             "title": self.title,
             "usable": verdict.usable,
-            "verdict": str(verdict) if self.title or not verdict.usable else "",
+            "verdict": verdict.too_few or (str(verdict) if self.title or not verdict.usable else ""),
             "reported": f"{reported(found)}." if 0 < found.reports < found.users else "",
             "later": "" if later is None or verdict.usable or not found.reports else _expected(later),
             "table": None,
             "bars": [],
         }
-        some = self.answers
-        return head | {"table": _table(found, some), "bars": _bars(found, some)} if found.reports else head
+        if not self.told:
+            return head
+        return head | {"table": _table(found, self.answers), "bars": _bars(found, self.answers)}
 
 
 class Results:
@@ -86,14 +92,14 @@ class Results:
         tally, found, sections = await self._latest()
         return render(
             "cli/serve/results.html",
-            question=self.question or self.mechanism.name,
+            question=self.question or called(self.mechanism.name, self.mechanism.domain.names),
             reports=tally.reports,
             users=self.users,
             refused=[(reason, number) for reason, number in self.intake.refused.most_common() if number],
             fault=self.intake.fault,
             sections=[one.shown() for one in sections],
             confidence="" if found is None else f"{100 * found.confidence:g} %",
-            shown=sum(len(one.answers) for one in sections),
+            shown=sum(len(one.answers) for one in sections if one.told),
             queries=self.mechanism.workload.queries,
             intervals="" if found is None else found.intervals,
             impossible="" if found is None or not found.impossible.fact else str(found.impossible),
@@ -181,7 +187,8 @@ def _bars(found: Estimate, answers: list[Answer]) -> list[dict[str, str]]:
     for one in answers:
         numbers = one.low, one.answer, one.high
         zero, low, answer, high = (100 * (number - first) / (last - first) for number in (0.0, *numbers))
-        least, share, most = (f"{100 * number / found.users:.1f}\N{NO-BREAK SPACE}%" for number in numbers)
+        shares = (100 * min(number / found.users, 1) for number in numbers)
+        least, share, most = (f"{number:.1f}\N{NO-BREAK SPACE}%" for number in shares)
         places = {"zero": zero, "begin": min(zero, answer), "length": abs(answer - zero)}
         places |= {"start": low, "width": high - low}
         bars.append(
