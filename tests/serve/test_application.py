@@ -271,7 +271,11 @@ def test_too_few_people_is_said_with_the_ways_out(people, usable, asked, tmp_pat
     assert data["usable"] == usable
     who = "1 person" if people == 1 else f"{people} people"
     assert (f"Not usable with {who}: answers are typically off by" in page) == (not usable)
-    assert data["ways"] is None if usable else f"About enough: ask {data['ways']['people']} people.<" in page
+    assert (
+        data["ways"] is None
+        if usable
+        else f"About enough: ask {data['ways']['people']} people in all.<" in page
+    )
     later = re.findall(r"Once all ([\d,]+) people have reported, the answers (.*?)\.<", page)
     will = "can probably be used" if asked == 2_000 else "will probably not be usable either"
     assert later == ([] if usable or asked is None else [(f"{asked:,}", will)])

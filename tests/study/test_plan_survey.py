@@ -196,6 +196,17 @@ def test_too_few_people_are_said_question_by_question(found):
     assert [LEAST in " ".join(str(one).split()) for one in (plan, found)] == [False, True]
 
 
+def test_the_first_lines_say_how_many_people_in_all_are_enough_for_every_question(found):
+    """Readers added up the people that were named question by question."""
+    plan = replace(found, users=300)
+    most = max(one.ways.people for one in plan.verdicts if one.ways)
+    first = str(plan).split("\n\n")[0]
+    assert f"Ask {most:,} people in all and every question is usable:" in first
+    enough = replace(found, users=most)
+    assert all(one.usable for one in enough.verdicts)
+    assert "So many people in all are enough: every question is usable." in str(enough).split("\n\n")[0]
+
+
 @pytest.mark.parametrize("users", [30, 300, 3000])
 def test_the_page_says_of_every_question_what_the_plan_says(found, users):
     plan = replace(found, users=users)

@@ -15,7 +15,18 @@ import numpy as np
 
 from stratagem.domain.bins import Bins
 from stratagem.domain.moment import instant, zones_said
-from stratagem.domain.policy import DROP, STRICT, Policy, alike, labelled, refuse_commas, respelt, spellings
+from stratagem.domain.policy import (
+    DROP,
+    STRICT,
+    Policy,
+    alike,
+    labelled,
+    like_missing,
+    refuse_commas,
+    respelt,
+    spellings,
+    strange,
+)
 from stratagem.domain.rounding import finite_numbers, floor, grid, round_steps, roundest, spaced_text, whole
 from stratagem.domain.values import ABSENT, OTHER, Labels, Values, is_missing
 from stratagem.io.numeral import decimal_text, parse_decimal
@@ -48,6 +59,8 @@ AMOUNT = re.compile(r"([€$£¥]\s*)?\d[\d.,' ]*([€$£¥%])?")
 """A number with the marks of a currency, of per cent or of thousands."""
 DOTTED = re.compile(r"\d{1,2}[./-]\d{1,2}[./-]\d{2,4}")
 """A date as many countries write it, whose day and month nobody can tell apart."""
+SCALES = ((1, 5, 5), (1, 7, 7), (0, 10, 8))
+"""Usual scales of answers: the least, the largest, and the number that answers reach at least."""
 FAR = 1.0
 """Least distance of a placeholder from all other numbers, as a share of their range."""
 STEPS = (("1d", 1), ("1w", 7), ("1mo", 30), ("3mo", 91), ("1y", 365), ("10y", 3652))
@@ -74,16 +87,20 @@ class Proposal:
         return bool(self.values.edges)
 
     def remarks(self, counts: Mapping[str | None, int]) -> tuple[str, ...]:
-        """Return sentences on the zones of dates, and on texts that have no label though they are spellings of one."""
+        """Return sentences on texts that could be meant otherwise: dates of several zones, commas, gaps, spellings."""
         values = self.values
         if values.edges:
-            return (zones_said(counts, values.zone),) if values.moments else ()
+            none = f"not {values.kind}"
+            odd = {text: n for text, n in counts.items() if text and values.place(text).reason == none}
+            zones = (zones_said(counts, values.zone),) if values.moments else ()
+            return (*zones, *(strange(odd, values.kind) if values.other is not None else ()))
         spelt = alike(filter(None, counts), values.texts)
-        if not (missed := {text: label for text, label in spelt.items() if values.place(text).cell < 0}):
-            return ()
-        return (
+        missed = {text: label for text, label in spelt.items() if values.place(text).cell < 0}
+        found = (
+            like_missing({text: n for text, n in counts.items() if values.place(text).cell >= 0}),
             f"Some rows hold other spellings of labels and count as {OTHER!r}; mapping={missed} reads them.",
         )
+        return tuple(filter(None, found[: 1 + bool(missed)]))
 
     def count(self, counts: Mapping[str | None, int]) -> tuple[np.ndarray, dict[str, int]]:
         """Return the rows of each value (n,), and the number of rows in none of them, by reason.
@@ -174,7 +191,11 @@ def _inner(counts: Mapping[T, int]) -> tuple[T, T]:
 def _of_numbers(counts: Mapping[Decimal, int]) -> Proposal:
     low, high, integers = min(counts), max(counts), all(map(whole, counts))
     if integers and high - low < 2 * MOST:
-        return _bins(spaced_text(low, high + 1, Decimal(1)), "every whole number has a value of its own")
+        on = ((a, b) for a, b, near in SCALES if a <= low <= b / 2 and near <= high <= b)
+        first, last = next(on, (low, high))
+        scale = f" of a scale from {first} to {last}" if (first, last) != (low, high) else ""
+        rule = f"every whole number{scale} has a value of its own"
+        return _bins(spaced_text(Decimal(first), Decimal(last) + 1, Decimal(1)), rule)
     if not integers and (step := grid(counts, 2 * MOST)):
         return _bins(
             spaced_text(low, high + step, step),
