@@ -253,8 +253,10 @@ REMARKS = {
     ),
     "thousands among numbers": (
         [*range(900, 1000), "1,234", "1,500"],
-        "2 rows with numbers with commas, such as 1,234, which decimal=',' reads as 1.234 and decimal='.' reads as "
-        "1234, so far counted as 'other'.",
+        (
+            "2 rows with numbers with commas, such as 1,234, which decimal=',' reads as 1.234 and decimal='.' "
+            "reads as 1234, so far counted as 'other'."
+        ),
     ),
     "a word among numbers": (
         [1, 2] * 20 + ["three"] * 2,

@@ -97,7 +97,7 @@ def test_the_ways_are_the_same_whatever_time_is_left(workload):
 
 
 def test_values_outside_of_another_question_do_not_change_what_is_enough(rng):
-    """A survey of which one question has both "other" and "no answer" named one value fewer for the questions without."""
+    """A survey of which one question has "other" and "no answer" named fewer values for the questions without."""
     domain = Domain(
         Attribute("a", st.bins("0:20:1").values), Attribute("b", Labels(("x", "y", "other"), no_answer=True))
     )

@@ -73,6 +73,7 @@ def test_other_ways_are_never_better_and_are_said(found):
 def test_its_file_asks_the_same(found, tmp_path):
     path = tmp_path / "survey.toml"
     path.write_text(found.survey_file(), encoding="utf-8")
+    assert "# other = true takes answers in none of the values" in found.survey_file()
     file, again = read_survey(path), st.plan(path, users=3000, seconds=5.0)
     assert file.queries == tuple(one.entry for one in found.questions)
     assert file.domain == found.domain == again.domain
