@@ -280,3 +280,17 @@ def test_what_is_no_answer_or_reads_otherwise_is_named_with_its_rows(name):
 def test_nothing_is_said_of_a_column_without_such_texts(values):
     counts = column(values)
     assert not propose(counts, "c").remarks(counts)
+
+
+def test_boxes_to_tick_and_columns_of_other_answers_say_what_to_do():
+    ticked = ["r;py", "r;sql", "py;sql", "r;py;sql", "r"] * 9
+    proposal = propose(column(ticked), "tools")
+    (said,) = [one for one in cautions("tools", proposal, {}) if "several answers" in one]
+    assert "such as 'py;sql': write a column of yes and no for each of the 3 answers" in said
+    for plain in (["yes, often", "no", "yes"] * 9, ["North", "South; rural", "East; urban"] * 9):
+        assert not any("several" in one for one in cautions("c", propose(column(plain), "c"), {}))
+    for rest, mostly in ((60, True), (18, False)):
+        counts = column(["a"] * 10 + ["b"] * 10 + [f"text {k}" for k in range(rest)])
+        found = propose(counts, "c")
+        said = sentences("c", found, *found.count(counts))
+        assert any("Most rows of c are in none of the values" in one for one in said) == mostly

@@ -285,7 +285,7 @@ def listed(counts: Mapping[str, int]) -> str:
     return f"{words}{f' and {more} more kinds' if more > 0 else ''}"
 
 
-def like_missing(rows: Mapping[str | None, int], counted_as: str = "an answer") -> str:
+def like_missing(rows: Mapping[Any, int], counted_as: str = "an answer") -> str:
     """Return a sentence on the texts that look like no answer, with their rows; empty where none has a row.
 
     >>> like_missing({"-": 1_200, "yes": 3})
@@ -320,7 +320,7 @@ def with_commas(texts: Mapping[str, int]) -> str:
     return f"; {most:,} of these are {read}" if most and 2 * most >= sum(texts.values()) else ""
 
 
-def strange(texts: Mapping[str, int], kind: str) -> Iterator[str]:
+def strange(texts: Mapping[str, int], reason: str = "") -> Iterator[str]:
     """Yield sentences on the texts that are no numbers, or dates, in a column of these: how they can be read."""
     rows, read = commas_read(texts)
     if rows:
@@ -329,7 +329,7 @@ def strange(texts: Mapping[str, int], kind: str) -> Iterator[str]:
     if gaps:
         yield gaps
     if texts and not rows and not gaps:
-        yield f"Not {kind}, so counted as {OTHER!r}, with the rows of each: {_frequent(texts)}."
+        yield f"{reason.capitalize()}, so counted as {OTHER!r}, with the rows of each: {_frequent(texts)}."
 
 
 def with_spellings(spelt: Mapping[str, str]) -> str:

@@ -36,7 +36,7 @@ OWN = re.compile(
     rb'(?<=id="question-title" lang="" dir="auto">)[^<]*|(?<=connect-src \'self\')[^;]*|'
     rb'(?<=data-submit=")[^"]*|(?<=data-questions=")[^"]*|(?<=data-sha256=")[^"]*'
 )
-"""Places of the questions, the address and the hash of the bundle on the page: pages that differ in them alone replace each other."""
+"""Places of the questions, the address and the bundle's hash: pages that differ in them alone replace each other."""
 UNNAMED = ("", "value")
 """Names of an attribute that tell people nothing."""
 ADDRESS = re.compile(
@@ -53,11 +53,11 @@ def page_files(
 ) -> dict[str, bytes]:
     """Return the files of the page by the names that they are served under, in the order in which they are written.
 
-    They are the web client, the bundle and a form, which asks the `question` in these words; it is in no bundle.
-    Without a question it asks for the attribute, if there is one alone. For several attributes it is the title; each
-    has a question of its own. The form takes no bundle but this one. `submit` is the address to which the form sends the report, absolute or relative to the
-    page; without one it sends nothing and says so. A `demo` shows the mechanism instead: any number of reports and the
-    chances of each; none is sent.
+    They are the web client, the bundle and a form, which asks the `question` in these words and takes no bundle but
+    this one, in which no words are. Without a question it asks for the attribute, if there is one alone. For several
+    attributes it is the title; each has a question of its own. `submit` is the address to which the form sends the
+    report, absolute or relative to the page; without one it sends nothing and says so. A `demo` shows the mechanism
+    instead: any number of reports and the chances of each; none is sent.
     """
     first, *others = mechanism.attributes
     words = {one.name: one.question for one in mechanism.attributes if one.question}

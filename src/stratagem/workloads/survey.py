@@ -96,8 +96,8 @@ class Survey:
 
 VALUES = (
     "# question: the words that people read. bins: FIRST:LAST:STEP, or all edges; a bin ends below the next edge.",
-    "# other = true takes answers in none of the values; without it the form takes no others. no_answer = true: people may",
-    "# leave the question out. Plan the file again after a change of anything but questions.",
+    "# other = true takes answers in none of the values; without it the form refuses them.",
+    "# no_answer = true lets people leave the question out. Plan the file again after changing anything but questions.",
     "",
 )
 """What a written file says of the attributes in it."""
