@@ -194,6 +194,9 @@ def test_the_object_of_a_survey_for_programs(capsys):
         assert set(one["standard_error"]) == {"root_mean_square", "least_accurate"}
         assert {"one_question_each", "split_budget", "usable", "ways"} <= set(one)
     assert all(0 < share <= 1 + 1e-9 for share in found["people_as_a_share_of"].values())
+    useless = [one["ways"]["people"] for one in found["questions"] if not one["usable"]]
+    assert useless
+    assert (found["usable"], found["ways"]["people"]) == (False, max(useless))
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,14 @@ def drawn(make) -> list:
 CASES = {
     "ages": (range(97), "0:100:5,other"),
     "ages of adults": (range(18, 66), "18:66:1,other"),
+    "a score of 0 to 10 without 0": (range(1, 11), "0:11:1,other"),
+    "a score that few answers": ([3, 8, 9], "0:11:1,other"),
+    "stars of 1 to 5 without 1": ([2, 3, 5], "1:6:1,other"),
+    "agreement of 1 to 7": ([2, 4, 7], "1:8:1,other"),
+    "marks of 1 to 6, on no scale of these": (range(1, 7), "1:7:1,other"),
+    "two codes": ([1, 2], "1:3:1,other"),
+    "numbers of 0 to 5": (range(6), "0:6:1,other"),
+    "numbers below 0": (range(-1, 11), "-1:11:1,other"),
     "years": ([1950, 2024], "1950:2025:5,other"),
     "shares": (np.linspace(0.001, 0.999, 500), "0:1:0.05,other"),
     "tenths": ([k / 10 for k in range(11)], "0:1.1:0.1,other"),
@@ -228,3 +236,61 @@ def test_labels_that_look_like_numbers_are_named(texts, shown):
     found = cautions("x", Proposal(values=Labels(tuple(texts)), rule=STATED), {})
     assert len(found) == bool(shown)
     assert all(f"such as {shown}:" in one for one in found)
+
+
+REMARKS = {
+    "gaps among labels": (
+        ["yes"] * 9 + ["no"] * 8 + ["N/A"] * 3 + ["n/a"] * 2,
+        "'N/A' (3 rows), 'n/a' (2 rows) count as an answer; missing=['N/A', 'n/a'] makes that no answer.",
+    ),
+    "a dash among labels": (
+        ["North"] * 9 + ["South"] * 8 + ["-"] * 3,
+        "'-' (3 rows) counts as an answer; missing=['-'] makes that no answer.",
+    ),
+    "a dash among numbers": (
+        [*range(20), "-"],
+        "'-' (1 row) counts as 'other'; missing=['-'] makes that no answer.",
+    ),
+    "thousands among numbers": (
+        [*range(900, 1000), "1,234", "1,500"],
+        (
+            "2 rows with numbers with commas, such as 1,234, which decimal=',' reads as 1.234 and decimal='.' "
+            "reads as 1234, so far counted as 'other'."
+        ),
+    ),
+    "a word among numbers": (
+        [1, 2] * 20 + ["three"] * 2,
+        "Not a number, so counted as 'other', with the rows of each: 'three' 2.",
+    ),
+    "a word among dates": (
+        ["2026-01-01", "2026-01-02"] * 20 + ["soon"],
+        "Not a date, so counted as 'other', with the rows of each: 'soon' 1.",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REMARKS)
+def test_what_is_no_answer_or_reads_otherwise_is_named_with_its_rows(name):
+    values, sentence = REMARKS[name]
+    counts = column(values)
+    assert sentence in propose(counts, "c").remarks(counts)
+
+
+@pytest.mark.parametrize("values", [["yes", "no", ""] * 9, [1, 2, None, "NA"] * 9])
+def test_nothing_is_said_of_a_column_without_such_texts(values):
+    counts = column(values)
+    assert not propose(counts, "c").remarks(counts)
+
+
+def test_boxes_to_tick_and_columns_of_other_answers_say_what_to_do():
+    ticked = ["r;py", "r;sql", "py;sql", "r;py;sql", "r"] * 9
+    proposal = propose(column(ticked), "tools")
+    (said,) = [one for one in cautions("tools", proposal, {}) if "several answers" in one]
+    assert "such as 'py;sql': write a column of yes and no for each of the 3 answers" in said
+    for plain in (["yes, often", "no", "yes"] * 9, ["North", "South; rural", "East; urban"] * 9):
+        assert not any("several" in one for one in cautions("c", propose(column(plain), "c"), {}))
+    for rest, mostly in ((60, True), (18, False)):
+        counts = column(["a"] * 10 + ["b"] * 10 + [f"text {k}" for k in range(rest)])
+        found = propose(counts, "c")
+        said = sentences("c", found, *found.count(counts))
+        assert any("Most rows of c are in none of the values" in one for one in said) == mostly

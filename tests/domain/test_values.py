@@ -269,7 +269,7 @@ def test_words_for_nothing_are_answers_among_texts_unless_somebody_says_so(tmp_p
     data = read(path, Domain(c=found), {"c": "c"})
     assert (data.x.tolist(), data.outside) == ([9, 8, 7, 1], {})
     assert data.like_missing == (
-        "8 rows say 'NA', 7 rows say 'None': an answer, unless missing=['NA', 'None'] says that it is none."
+        "'NA' (8 rows), 'None' (7 rows) count as an answer; missing=['NA', 'None'] makes that no answer."
     )
     policy = Policy(missing=("NA", "None"), invalid="other")
     with pytest.raises(ValueError, match="'DE' alone, so that there is nothing to ask"):

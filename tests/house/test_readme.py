@@ -40,7 +40,7 @@ def said(capsys, command: str) -> str:
 
 def test_its_commands_run_in_order_and_say_what_it_promises(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    setup, own, tests = commands()
+    setup, own, ask, results, tests = commands()
     environment, install, optimise = setup.split(" && ")
     assert environment == "python3 -m venv .venv"
     assert "pip install" in install
@@ -56,6 +56,11 @@ def test_its_commands_run_in_order_and_say_what_it_promises(tmp_path, monkeypatc
     assert "age: 20 bins (round steps that cover all of the numbers): 0:100:5" in " ".join(printed.split())
     assert "name is left out" in printed
     assert all(Path(f"people.{ending}").exists() for ending in ("ldp.json", "html", "toml"))
+    assert ask.removeprefix(".venv/bin/") in " ".join(printed.split())
+    said(capsys, re.search(r"stratagem randomise .*? -o reports\.jsonl", printed.replace("\\ ", ""))[0])
+    said(capsys, "stratagem aggregate people.ldp.json reports.jsonl --state people.reports.duckdb")
+    assert "3 questions, 500 reports" in " ".join(said(capsys, results).split())
+    assert Path("people.results.html").exists()
     assert tests.split(" && ")[-1] == ".venv-test/bin/pytest"
 
 

@@ -76,6 +76,29 @@ def test_what_is_sent_may_be_the_own_answer_and_no_text_says_that_it_is_not(show
     )
 
 
+def test_the_first_step_says_how_to_refuse_and_how_often_it_sends(show):
+    """People asked what happens when they open the page again, and how to say no."""
+    page = show(mechanism("labels"), viewport={"width": 360, "height": 640})
+    first = " ".join(page.locator("#ask").inner_text().split())
+    for words in (
+        "You see it before you decide. To refuse, press “Don’t send” then, or close this page now: nothing is sent.",
+        "It is sent once: if you open this page again, nothing more is sent.",
+    ):
+        assert words in first
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_the_form_takes_no_other_bundle_than_its_own(show, tmp_path):
+    page = show(mechanism("labels"))
+    other = Mechanism.of(st.published.randomised_response(3, 8.0), st.histogram(3), 8.0)
+    (tmp_path / "web" / "bundle.ldp.json").write_bytes(other.text)
+    page.reload()
+    page.get_by_text("This form cannot be used here, and nothing was sent.").wait_for()
+    said = page.locator("#outcome").inner_text()
+    assert f"the bundle has the sha256 {other.identifier}, but" in said
+    assert page.locator("#ask").is_hidden()
+
+
 def test_from_disk_and_without_scripts_it_says_what_to_do(browser, tmp_path):
     folder = write_web_client(tmp_path, mechanism("labels"), "Ja?", ADDRESS)
     words = "This form has not started, and nothing was sent. Open it by the address that you were given"

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import stratagem as st
+from stratagem.domain import Attribute, Domain, Labels
 from stratagem.estimators import mean_variance
+from stratagem.math.deadline import within
 from stratagem.math.vector import SparseCounts
 from stratagem.mechanism.usable import estimate_usability, largest_error, usability
 
@@ -84,6 +86,30 @@ def test_each_way_is_about_enough_and_hardly_more(case):
     if ways.values is not None:
         assert enough(family(ways.values), 1.0, 1.1)
         assert not enough(family(math.ceil(1.25 * ways.values) + 1), 1.0)
+
+
+@pytest.mark.parametrize("workload", [st.prefix(15), st.histogram(16)])
+def test_the_ways_are_the_same_whatever_time_is_left(workload):
+    """A plan named other numbers than the page beside it, as its search had used up the time of the command."""
+    found = usability(workload, 1.0, 300, 16.0).ways
+    with within(0.0):
+        assert usability(workload, 1.0, 300, 16.0).ways == found
+
+
+def test_values_outside_of_another_question_do_not_change_what_is_enough(rng):
+    """A survey of which one question has "other" and "no answer" named fewer values for the questions without."""
+    domain = Domain(
+        Attribute("a", st.bins("0:20:1").values), Attribute("b", Labels(("x", "y", "other"), no_answer=True))
+    )
+    survey = st.Survey(domain).prefix("a").table("b")
+    mechanism = solved(survey.workload, 1.0).mechanism()
+    outputs = mechanism.strategy.randomise(rng.integers(0, domain.size, 300), rng)
+    (question, found), _ = mechanism.estimate(tally(mechanism.strategy, outputs)).by_question()
+    asked = question.over(domain)
+    each = mean_variance(asked, found.through, found.through.accuracy(asked))
+    planned = usability(question.workload, 1.0, 300, each, other=0)
+    assert not planned.usable
+    assert estimate_usability(found, 1.0, question.workload).ways.values == planned.ways.values
 
 
 NONE = {

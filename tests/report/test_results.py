@@ -114,7 +114,7 @@ def test_the_command_writes_the_page_and_says_that_so_few_are_not_enough(capsys,
     assert max(map(len, out.splitlines())) <= 80
     ways = run_json(capsys, "estimate", "a.ldp.json", "c.json")["ways"]
     budget = f"epsilon {ways['epsilon']} with as many people"
-    sentence = f"About enough: ask {ways['people']:,} people, or {budget}, or at most {ways['values']}"
+    sentence = f"About enough: ask {ways['people']:,} people in all, or {budget}, or at most {ways['values']}"
     page = Page(Path("r.html").read_text("utf-8")).text
     assert sentence in " ".join(out.split())
     assert sentence in page

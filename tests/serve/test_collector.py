@@ -110,7 +110,8 @@ def test_a_signal_ends_it_well(number, tmp_path):
     assert plain(out).startswith(
         f"1 report taken now, {collector.state} holds 1,088 reports next: stratagem estimate "
     )
-    assert "--method recommended --summary" in plain(out.replace("\\\n", " "))
+    page = tmp_path / "m.results.html"  # the page of a plan is m.html
+    assert f"--method recommended --summary {page}" in plain(out.replace("\\\n", " "))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m.ldp.json", "m.reports.duckdb"]
 
 

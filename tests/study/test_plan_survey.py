@@ -73,6 +73,7 @@ def test_other_ways_are_never_better_and_are_said(found):
 def test_its_file_asks_the_same(found, tmp_path):
     path = tmp_path / "survey.toml"
     path.write_text(found.survey_file(), encoding="utf-8")
+    assert "# other = true takes answers in none of the values" in found.survey_file()
     file, again = read_survey(path), st.plan(path, users=3000, seconds=5.0)
     assert file.queries == tuple(one.entry for one in found.questions)
     assert file.domain == found.domain == again.domain
@@ -194,6 +195,17 @@ def test_too_few_people_are_said_question_by_question(found):
     assert found.verdicts[1].usable
     assert "smokes: Not usable with 30 people" in str(plan)
     assert [LEAST in " ".join(str(one).split()) for one in (plan, found)] == [False, True]
+
+
+def test_the_first_lines_say_how_many_people_in_all_are_enough_for_every_question(found):
+    """Readers added up the people that were named question by question."""
+    plan = replace(found, users=300)
+    most = max(one.ways.people for one in plan.verdicts if one.ways)
+    first = str(plan).split("\n\n")[0]
+    assert f"Ask {most:,} people in all and every question is usable:" in first
+    enough = replace(found, users=most)
+    assert all(one.usable for one in enough.verdicts)
+    assert "So many people in all are enough: every question is usable." in str(enough).split("\n\n")[0]
 
 
 @pytest.mark.parametrize("users", [30, 300, 3000])

@@ -314,6 +314,8 @@ class PlannedSurvey(Told):
 
     def record(self) -> dict[str, Any]:
         """Return the plan as named values."""
+        from stratagem.mechanism.usable import verdicts_data
+
         found, ours = self.found, self.found.solution.mean_variance
         return {
             "title": found.title,
@@ -340,6 +342,7 @@ class PlannedSurvey(Told):
                 name.replace(" ", "_"): ours / other.mean_variance for name, other in found.others.items()
             },
             **self.common(),
+            **verdicts_data(found.verdicts),
             "survey": str(self.stated),
             "commands": self.commands,
         }

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, time, timedelta, tzinfo
 from functools import cache
@@ -25,6 +26,8 @@ UNITS = {
     "w": timedelta(weeks=1),
 }
 MONTHS = {"mo": 1, "y": 12}
+CALENDAR = ((1, "d", 1), (1, "w", 7), (1, "mo", 30), (3, "mo", 91), (1, "y", 365), (10, "y", 3652))
+"""Steps of the calendar, and about how many days they have."""
 MIDNIGHT = datetime(2000, 1, 1)
 """Date to which times of day are attached for arithmetic."""
 MIDNIGHT_AFTER = "24:00"
@@ -178,3 +181,31 @@ def _moment_text(moment: datetime, *, clock: bool) -> str:
     if not clock:
         return shortest(moment.isoformat())
     return "24:00" if moment.day > MIDNIGHT.day else shortest(moment.time().isoformat())
+
+
+def calendar_bins(first: datetime, last: datetime, days: Iterable[datetime], most: int) -> tuple[str, str]:
+    """Return START:STOP:STEP in about `most` steps of the calendar or fewer, and a sentence on it.
+
+    >>> day = datetime(2026, 1, 5)
+    >>> calendar_bins(day, datetime(2026, 3, 7), [day], 32)
+    ('2026-01-05:2026-03-09:1w', 'steps of the calendar (1w) that cover all dates')
+    """
+    steps = ((number, unit) for number, unit, length in CALENDAR if (last - first).days < most * length)
+    number, unit = next(steps, CALENDAR[-1][:2])
+    step = f"{number}{unit}"
+    start = _beginning(first, step)
+    stop = next(one for k in itertools.count(1) if (one := _later(start, k * number, unit)) > last)
+    covered = "all" if all(start <= day < stop for day in days) else "nearly all"
+    rule = f"steps of the calendar ({step}) that cover {covered} dates"
+    return f"{start:%Y-%m-%d}:{stop:%Y-%m-%d}:{step}", rule
+
+
+def _beginning(moment: datetime, step: str) -> datetime:
+    """Return the last beginning of a step: midnight, Monday, the first of a month, quarter, year or decade."""
+    day = datetime(moment.year, moment.month, moment.day)
+    if step == "1d":
+        return day
+    if step == "1w":
+        return day - timedelta(days=day.weekday())
+    month = {"1mo": day.month, "3mo": day.month - (day.month - 1) % 3}.get(step, 1)
+    return datetime(day.year - day.year % 10 if step == "10y" else day.year, month, 1)

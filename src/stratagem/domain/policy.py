@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypedDict
@@ -13,6 +13,7 @@ from unicodedata import normalize
 
 from stratagem.domain.values import ABSENT, OTHER, Labels, Values, is_missing
 from stratagem.io.numeral import GROUPED, grouped
+from stratagem.math.number import counted
 
 PAIRS = (("no", "yes"), ("n", "y"), ("false", "true"), ("f", "t"), ("0", "1"))
 """Spellings of no and yes that belong together."""
@@ -22,6 +23,8 @@ LEADING = re.compile(
     re.IGNORECASE,
 )
 """The number that a text such as 10k to 30k, 18-24 or <18 begins with."""
+GAPS = frozenset(("-", "--", "---", "–", "—", "?", "??", "???", ".", "n.a.", "#n/a"))
+"""Texts, in lower case, that stand for no answer in many files, beside `MISSING`."""
 SCALES = {"k": 1e3, "m": 1e6, "bn": 1e9}
 
 
@@ -282,24 +285,51 @@ def listed(counts: Mapping[str, int]) -> str:
     return f"{words}{f' and {more} more kinds' if more > 0 else ''}"
 
 
-def like_missing(rows: Mapping[str, int]) -> str:
-    """Return a sentence on the labels that look like no answer, with their rows; empty where none has a row."""
-    found = {text: count for text, count in rows.items() if count and text.strip() and is_missing(text)}
-    said = ", ".join(f"{count:,} rows say {text!r}" for text, count in found.items())
-    return f"{said}: an answer, unless missing={list(found)} says that it is none." if found else ""
+def like_missing(rows: Mapping[Any, int], counted_as: str = "an answer") -> str:
+    """Return a sentence on the texts that look like no answer, with their rows; empty where none has a row.
+
+    >>> like_missing({"-": 1_200, "yes": 3})
+    "'-' (1,200 rows) counts as an answer; missing=['-'] makes that no answer."
+    """
+    known = ((text.strip(), count) for text, count in rows.items() if text and text.strip() and count)
+    found = {text: count for text, count in known if is_missing(text) or text.lower() in GAPS}
+    said = ", ".join(f"{text!r} ({counted(count, 'row')})" for text, count in found.items())
+    verb = "count" if len(found) > 1 else "counts"
+    return f"{said} {verb} as {counted_as}; missing={list(found)} makes that no answer." if found else ""
+
+
+def commas_read(texts: Mapping[str, int]) -> tuple[int, str]:
+    """Return the rows of the texts that are numbers with commas, and how the first can be read; nothing without any.
+
+    >>> commas_read({"1,234.5": 2, "7": 1})
+    (2, "numbers with commas, such as 1,234.5, which decimal='.' reads as 1234.5")
+    """
+    commas = {text: n for text, n in texts.items() if "," in text}
+    rows = {mark: sum(n for text, n in commas.items() if grouped(text, mark)) for mark in GROUPED}
+    if not (most := max(rows.values())):
+        return 0, ""
+    marks = [mark for mark in GROUPED if rows[mark] == most]
+    shown = next(text for text in commas if all(grouped(text, mark) for mark in marks))
+    advice = " and ".join(f"decimal={mark!r} reads as {grouped(shown, mark)}" for mark in marks)
+    return most, f"numbers with commas, such as {shown}, which {advice}"
 
 
 def with_commas(texts: Mapping[str, int]) -> str:
     """Return the advice on texts that are numbers with commas; empty where most are none."""
-    commas = {text: n for text, n in texts.items() if "," in text}
-    rows = {mark: sum(n for text, n in commas.items() if grouped(text, mark)) for mark in GROUPED}
-    most = max(rows.values())
-    if not most or 2 * most < sum(texts.values()):
-        return ""
-    marks = [mark for mark in GROUPED if rows[mark] == most]
-    shown = next(text for text in commas if all(grouped(text, mark) for mark in marks))
-    advice = " and ".join(f"decimal={mark!r} reads as {grouped(shown, mark)}" for mark in marks)
-    return f"; {most:,} of these are numbers with commas, such as {shown}, which {advice}"
+    most, read = commas_read(texts)
+    return f"; {most:,} of these are {read}" if most and 2 * most >= sum(texts.values()) else ""
+
+
+def strange(texts: Mapping[str, int], reason: str = "") -> Iterator[str]:
+    """Yield sentences on the texts that are no numbers, or dates, in a column of these: how they can be read."""
+    rows, read = commas_read(texts)
+    if rows:
+        yield f"{counted(rows, 'row')} with {read}, so far counted as {OTHER!r}."
+    gaps = like_missing(texts, repr(OTHER))
+    if gaps:
+        yield gaps
+    if texts and not rows and not gaps:
+        yield f"{reason.capitalize()}, so counted as {OTHER!r}, with the rows of each: {_frequent(texts)}."
 
 
 def with_spellings(spelt: Mapping[str, str]) -> str:

@@ -5,17 +5,28 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from decimal import Decimal
 from typing import TypeVar, cast
 
 import numpy as np
 
 from stratagem.domain.bins import Bins
-from stratagem.domain.moment import instant, zones_said
-from stratagem.domain.policy import DROP, STRICT, Policy, alike, labelled, refuse_commas, respelt, spellings
+from stratagem.domain.moment import calendar_bins, instant, zones_said
+from stratagem.domain.policy import (
+    DROP,
+    STRICT,
+    Policy,
+    alike,
+    labelled,
+    like_missing,
+    refuse_commas,
+    respelt,
+    spellings,
+    strange,
+)
 from stratagem.domain.rounding import finite_numbers, floor, grid, round_steps, roundest, spaced_text, whole
 from stratagem.domain.values import ABSENT, OTHER, Labels, Values, is_missing
 from stratagem.io.numeral import decimal_text, parse_decimal
@@ -35,11 +46,16 @@ TAIL = 0.005
 """Share of the numbers at either end that bins need not cover."""
 RARE = 0.005
 """Share of the rows below which a text has no label of its own."""
-FIRST, LAST = 1000, 9000
-"""Years of the dates that bins are made for: files use years before and after for what they do not know."""
 REFUSED = (
     "Whoever answers anything else later is refused; ,other at the end of the values counts such people."
 )
+MOSTLY = (
+    "Most rows of {} are in none of the values, which tells little: state values, or ask about other columns."
+)
+LISTS = re.compile(r"\s*[;|,]\s*")
+"""What stands between several answers in one cell."""
+FIRST, LAST = 1000, 9000
+"""Years of the dates that bins are made for: files use years before and after for what they do not know."""
 LONG = 60
 """Letters of edges or labels that stand on one line; longer ones are broken between values."""
 CODE = re.compile(r"-?(9{2,}|999+(\.9+)?)|-[19](\.0+)?")
@@ -48,10 +64,10 @@ AMOUNT = re.compile(r"([€$£¥]\s*)?\d[\d.,' ]*([€$£¥%])?")
 """A number with the marks of a currency, of per cent or of thousands."""
 DOTTED = re.compile(r"\d{1,2}[./-]\d{1,2}[./-]\d{2,4}")
 """A date as many countries write it, whose day and month nobody can tell apart."""
+SCALES = ((1, 5, 5), (1, 7, 7), (0, 10, 8))
+"""Usual scales of answers: the least, the largest, and the number that answers reach at least."""
 FAR = 1.0
 """Least distance of a placeholder from all other numbers, as a share of their range."""
-STEPS = (("1d", 1), ("1w", 7), ("1mo", 30), ("3mo", 91), ("1y", 365), ("10y", 3652))
-"""Steps of the calendar, and about how many days they have."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,16 +90,22 @@ class Proposal:
         return bool(self.values.edges)
 
     def remarks(self, counts: Mapping[str | None, int]) -> tuple[str, ...]:
-        """Return sentences on the zones of dates, and on texts that have no label though they are spellings of one."""
+        """Return sentences on texts that could be meant otherwise: dates of several zones, commas, gaps, spellings."""
         values = self.values
         if values.edges:
-            return (zones_said(counts, values.zone),) if values.moments else ()
+            reasons = {
+                text: values.place(text).reason for text in counts if text and values.other is not None
+            }
+            odd = {text: counts[text] for text, reason in reasons.items() if reason.startswith("not ")}
+            zones = (zones_said(counts, values.zone),) if values.moments else ()
+            return (*zones, *strange(odd, *{reasons[text] for text in odd}))
         spelt = alike(filter(None, counts), values.texts)
-        if not (missed := {text: label for text, label in spelt.items() if values.place(text).cell < 0}):
-            return ()
-        return (
+        missed = {text: label for text, label in spelt.items() if values.place(text).cell < 0}
+        found = (
+            like_missing({text: n for text, n in counts.items() if values.place(text).cell >= 0}),
             f"Some rows hold other spellings of labels and count as {OTHER!r}; mapping={missed} reads them.",
         )
+        return tuple(filter(None, found[: 1 + bool(missed)]))
 
     def count(self, counts: Mapping[str | None, int]) -> tuple[np.ndarray, dict[str, int]]:
         """Return the rows of each value (n,), and the number of rows in none of them, by reason.
@@ -174,7 +196,11 @@ def _inner(counts: Mapping[T, int]) -> tuple[T, T]:
 def _of_numbers(counts: Mapping[Decimal, int]) -> Proposal:
     low, high, integers = min(counts), max(counts), all(map(whole, counts))
     if integers and high - low < 2 * MOST:
-        return _bins(spaced_text(low, high + 1, Decimal(1)), "every whole number has a value of its own")
+        on = ((a, b) for a, b, near in SCALES if a <= low <= b / 2 and near <= high <= b)
+        first, last = next(on, (low, high))
+        scale = f" of a scale from {first} to {last}" if (first, last) != (low, high) else ""
+        rule = f"every whole number{scale} has a value of its own"
+        return _bins(spaced_text(Decimal(first), Decimal(last) + 1, Decimal(1)), rule)
     if not integers and (step := grid(counts, 2 * MOST)):
         return _bins(
             spaced_text(low, high + step, step),
@@ -222,38 +248,8 @@ def _of_skewed(counts: Mapping[Decimal, int], *, integers: bool) -> Proposal:
 
 
 def _of_dates(counts: Mapping[datetime, int]) -> Proposal:
-    known = {day: count for day, count in counts.items() if FIRST <= day.year < LAST}
-    first, last = _inner(known or counts)
-    step = next((step for step, length in STEPS if (last - first).days < MOST * length), STEPS[-1][0])
-    start = _beginning(first, step)
-    stop = next(moment for moment in _later(start, step) if moment > last)
-    covered = "all" if all(start <= day < stop for day in counts) else "nearly all"
-    rule = f"steps of the calendar ({step}) that cover {covered} dates"
-    return _bins(f"{start:%Y-%m-%d}:{stop:%Y-%m-%d}:{step}", rule)
-
-
-def _beginning(moment: datetime, step: str) -> datetime:
-    """Return the last beginning of a step: midnight, Monday, the first of a month, quarter, year or decade."""
-    day = datetime(moment.year, moment.month, moment.day)
-    if step == "1d":
-        return day
-    if step == "1w":
-        return day - timedelta(days=day.weekday())
-    month = {"1mo": day.month, "3mo": day.month - (day.month - 1) % 3}.get(step, 1)
-    return datetime(day.year - day.year % 10 if step == "10y" else day.year, month, 1)
-
-
-def _later(start: datetime, step: str) -> Iterator[datetime]:
-    """Yield the moments that follow a start in equal steps."""
-    days = {"1d": 1, "1w": 7}.get(step)
-    months = {"1mo": 1, "3mo": 3, "1y": 12, "10y": 120}.get(step, 0)
-    while True:
-        if days:
-            start += timedelta(days=days)
-        else:
-            passed = start.month - 1 + months
-            start = datetime(start.year + passed // 12, passed % 12 + 1, 1)
-        yield start
+    first, last = _inner({day: count for day, count in counts.items() if FIRST <= day.year < LAST} or counts)
+    return _bins(*calendar_bins(first, last, counts, MOST))
 
 
 def _of_texts(
@@ -326,8 +322,26 @@ def cautions(column: str, proposal: Proposal, coded: Mapping[str, int]) -> tuple
         if marked
         else ""
     )
-    found = (read if proposal.rule != STATED else "", placeholder if coded else "", amounts)
+    found = (
+        read if proposal.rule != STATED else "",
+        placeholder if coded else "",
+        amounts,
+        _lists(column, proposal),
+    )
     return tuple(filter(None, found))
+
+
+def _lists(column: str, proposal: Proposal) -> str:
+    """Return a sentence on labels that list several answers, as of boxes to tick; empty where most do not."""
+    labels = [text for text in proposal.values.texts if text != OTHER]
+    several = [text for text in labels if LISTS.search(text)]
+    ticked = {part for text in several for part in LISTS.split(text)}
+    if 2 * len(several) < len(labels) or len(ticked) >= len(several):
+        return ""
+    return (
+        f"{column} holds labels that list several answers, such as {several[0]!r}: write a column of yes and no for "
+        f"each of the {len(ticked)} answers, which asks far fewer people."
+    )
 
 
 def sentences(column: str, proposal: Proposal, x: np.ndarray, rest: Mapping[str, int]) -> tuple[str, ...]:
@@ -350,6 +364,7 @@ def sentences(column: str, proposal: Proposal, x: np.ndarray, rest: Mapping[str,
         *counted,
         *([f"{left:,} {rows} are left out{why}."] if left else []),
         *([REFUSED] if proposal.rule != STATED and values.other is None else []),
+        *([MOSTLY.format(column)] if values.other is not None and 2 * x[values.other] > x.sum() else []),
     )
 
 

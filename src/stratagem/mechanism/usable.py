@@ -63,7 +63,7 @@ class Ways:
     def __str__(self) -> str:
         """Return the ways in words."""
         known = {
-            f"ask {users_text(self.people)} people": self.people,
+            f"ask {users_text(self.people)} people in all": self.people,
             f"epsilon {self.epsilon} with as many people": self.epsilon,
             f"at most {self.values} coarser values": self.values,
         }
@@ -182,7 +182,8 @@ def estimate_usability(
     chosen, shown = comparable(found.workload), found.raw()
     shown = shown if chosen is found.workload else shown.ask(chosen)
     shown = shown.some(spread(chosen.queries, LOOKED_AT)) if chosen.queries > LOOKED_AT else shown
-    gaps = max(len(one.values.outside) for one in found.naming.attributes)
+    own = [one for one in found.naming.attributes if asked is None or one.name in asked.domain.names]
+    gaps = max(len(one.values.outside) for one in own or found.naming.attributes)
 
     def seen() -> float:
         return float(np.square(shown.standard_errors).mean()) / found.users
@@ -302,10 +303,10 @@ def _family(workload: Workload) -> Workload | None:
 def _least(workload: Workload, epsilon: float) -> float:
     """Return what one user adds to the variance of an answer at least, whatever the unbiased mechanism.
 
-    For the cells of one table bounds without any search are as good, and no time is left for one.
+    These are the bounds that take no search: with it the ways would depend on the time that the caller has left.
     """
     problem = problem_of(workload, epsilon)
-    with within(0.0 if workload.by_cell else math.inf):
+    with within(0.0):
         return problem.least(problem.bounds) / workload.queries
 
 

@@ -34,9 +34,9 @@ DEMO = ("demo.html", "demo.js", "answer.js", "page.css", "form.css", "demo.css")
 BUNDLE = "bundle.ldp.json"
 OWN = re.compile(
     rb'(?<=id="question-title" lang="" dir="auto">)[^<]*|(?<=connect-src \'self\')[^;]*|'
-    rb'(?<=data-submit=")[^"]*|(?<=data-questions=")[^"]*'
+    rb'(?<=data-submit=")[^"]*|(?<=data-questions=")[^"]*|(?<=data-sha256=")[^"]*'
 )
-"""Places of the questions and the address on the page: pages that differ in them alone replace each other."""
+"""Places of the questions, the address and the bundle's hash: pages that differ in them alone replace each other."""
 UNNAMED = ("", "value")
 """Names of an attribute that tell people nothing."""
 ADDRESS = re.compile(
@@ -53,11 +53,11 @@ def page_files(
 ) -> dict[str, bytes]:
     """Return the files of the page by the names that they are served under, in the order in which they are written.
 
-    They are the web client, the bundle and a form, which asks the `question` in these words; it is in no bundle.
-    Without a question it asks for the attribute, if there is one alone. For several attributes it is the title; each
-    has a question of its own. `submit` is the address to which the form sends the report, absolute or relative to the
-    page; without one it sends nothing and says so. A `demo` shows the mechanism instead: any number of reports and the
-    chances of each; none is sent.
+    They are the web client, the bundle and a form, which asks the `question` in these words and takes no bundle but
+    this one, in which no words are. Without a question it asks for the attribute, if there is one alone. For several
+    attributes it is the title; each has a question of its own. `submit` is the address to which the form sends the
+    report, absolute or relative to the page; without one it sends nothing and says so. A `demo` shows the mechanism
+    instead: any number of reports and the chances of each; none is sent.
     """
     first, *others = mechanism.attributes
     words = {one.name: one.question for one in mechanism.attributes if one.question}
@@ -66,16 +66,18 @@ def page_files(
     questions = json.dumps(words) if others and words else ""
     front, *parts = DEMO if demo else FORM
     contents = {BUNDLE: mechanism.text} | {name: shipped(name) for name in (*MODULES, *reversed(parts))}
-    contents[FRONT] = _front(front, question, submit, questions)
+    contents[FRONT] = _front(front, question, submit, questions, mechanism.identifier)
     return contents
 
 
-def _front(name: str, question: str = "", submit: str = "", questions: str = "") -> bytes:
-    """Return the first file of a page with its questions and address."""
+def _front(
+    name: str, question: str = "", submit: str = "", questions: str = "", identifier: str = ""
+) -> bytes:
+    """Return the first file of a page with its questions, its address and the hash of the bundle that it takes."""
     found = ADDRESS.fullmatch(submit)  # a relative address has no origin
     origin = found[1] if found else ""
     own = {"question": question, "questions": questions, "submit": submit, "origin": origin}
-    return render(f"mechanism/web/{name}", **own).encode()
+    return render(f"mechanism/web/{name}", **own, sha256=identifier).encode()
 
 
 def write_web_client(

@@ -17,7 +17,7 @@ from stratagem.domain.bins import Bins
 from stratagem.domain.columns import distinct
 from stratagem.domain.domain import ALONE
 from stratagem.domain.file import stated_order
-from stratagem.domain.policy import Policy, Reading, like_missing, said
+from stratagem.domain.policy import Policy, Reading, said
 from stratagem.domain.proposal import (
     Proposal,
     cautions,
@@ -239,9 +239,8 @@ class Plan(PlannedMechanism):
         return sentences(self.column, self.proposal, self.x, self.others)
 
     def notes(self) -> tuple[str, ...]:
-        rows = dict(zip(self.proposal.values.texts, self.x.tolist(), strict=False))
         read = *cautions(self.column, self.proposal, self.placeholders), said(self.spellings), *self.remarks
-        return tuple(filter(None, (*read, like_missing(rows), self.solution.baselines.late_sentence)))
+        return tuple(filter(None, (*read, self.solution.baselines.late_sentence)))
 
 
 @dataclass(frozen=True, kw_only=True)

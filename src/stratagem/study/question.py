@@ -86,7 +86,8 @@ class Column:
     def notes(self) -> Iterator[str]:
         """Yield what is to be done about the values, each in a sentence."""
         yield from cautions(self.name, self.proposal, self.placeholders)
-        yield from filter(None, (said(dict(self.proposal.values.spellings)), *self.remarks))
+        read = filter(None, (said(dict(self.proposal.values.spellings)), *self.remarks))
+        yield from (f"{self.name}: {sentence}" for sentence in read)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

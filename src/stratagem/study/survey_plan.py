@@ -19,7 +19,7 @@ from stratagem.io.table import Table
 from stratagem.math.deadline import granted, within
 from stratagem.math.number import users_text
 from stratagem.math.privacy import surest
-from stratagem.mechanism.usable import LEAST, Usability, usability
+from stratagem.mechanism.usable import LEAST, Usability, usability, verdicts_data
 from stratagem.solvers import Auto, Callback
 from stratagem.study.attacks import percent
 from stratagem.study.needed import least_budget
@@ -84,6 +84,16 @@ class SurveyPlan(PlannedMechanism):
         """Whether the answers of every question can be used, and what would make them so."""
         return tuple(map(self._verdict, self.questions))
 
+    @property
+    def enough(self) -> str:
+        """How many people are enough for every question, in a sentence."""
+        if not (needed := (verdicts_data(self.verdicts)["ways"] or {}).get("people")):
+            return "So many people in all are enough: every question is usable."
+        return (
+            f"Ask {users_text(needed)} people in all and every question is usable: each person is asked a part of the "
+            "questions, drawn at random, and the numbers below count all people, so do not add them up."
+        )
+
     def _verdict(self, question: Question) -> Usability:
         variance = self.errors(question).root_mean_square ** 2 * self.users
         gaps = max(len(one.values.outside) for one in question.table.domain.attributes)
@@ -101,7 +111,7 @@ class SurveyPlan(PlannedMechanism):
 
     def answer(self) -> list[str | Table]:
         people, many = users_text(self.users), len(self.questions)
-        said = f"{people} people, {many} questions, epsilon {self.epsilon:g} for the whole survey."
+        said = f"{people} people, {many} questions, epsilon {self.epsilon:g} for the whole survey.\n{self.enough}"
         about = "Errors are standard errors, as shares of all people, or of a mean in its unit."
         useless = [
             f"{one.name}: {verdict}"

@@ -94,6 +94,13 @@ class Survey:
         return replace(self, questions=(*self.questions, asked if weight == 1 else weighted(asked, weight)))
 
 
+VALUES = (
+    "# question: the words that people read. bins: FIRST:LAST:STEP, or all edges; a bin ends below the next edge.",
+    "# other = true takes answers in none of the values; without it the form refuses them.",
+    "# no_answer = true lets people leave the question out. Plan the file again after changing anything but questions.",
+    "",
+)
+"""What a written file says of the attributes in it."""
 WEIGHTS = (
     "# weight: how much errors count. All questions count alike where it is 1 over the root of the number of answers,",
     "# and 1 for a mean, which is measured by the range of its values.",
@@ -114,7 +121,7 @@ class SurveyFile(NamedTuple):
     def text(self) -> str:
         """Return the file: attributes with their values, and queries with their weights."""
         epsilon = [] if self.epsilon is None else [f"epsilon = {float(self.epsilon)!r}"]
-        lines = [f"title = {_quoted(self.title)}", *epsilon, ""]
+        lines = [f"title = {_quoted(self.title)}", *epsilon, "", *VALUES]
         for one in self.domain.attributes:
             lines += [*_attribute_lines(one), ""]
         lines += WEIGHTS

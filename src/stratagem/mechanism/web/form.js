@@ -36,7 +36,8 @@ await start();
 async function start() {
   const keeping = keeps();
   try {
-    client = await load(new URL("bundle.ldp.json", document.baseURI), keeping ? {} : { memo: null });
+    const { sha256 } = dataset;
+    client = await load(new URL("bundle.ldp.json", document.baseURI), keeping ? { sha256 } : { sha256, memo: null });
     if (client.memo) client.part(); // one that cannot be kept or is damaged asks nothing
   } catch (error) {
     $("outcome").textContent = "This form cannot be used here, and nothing was sent. Try another browser; if that does not "
@@ -149,14 +150,16 @@ function show() {
   if (step === "declined") tellDeclined(tried);
 }
 
-/** Return in words how long what will be drawn stands; nothing on a page that sends nothing. */
+/** Return in words how to refuse, and how long what will be drawn stands; nothing on a page that sends nothing. */
 function once() {
   if (!submit) return "";
-  if (!record.lasting) return "It is kept only until you close this page or load it again.";
-  return client.bundle.memo
+  const refuse = "To refuse, press “Don’t send” then, or close this page now: nothing is sent.";
+  if (!record.lasting) return `${refuse} What is drawn is kept only until you close this page or load it again.`;
+  return `${refuse} ` + (client.bundle.memo
     ? "This browser keeps what is drawn once for every possible answer, and not which one is yours. Each time that you "
       + "answer, what is sent is drawn from that. It may be the same as before. You cannot change this answer after this step."
-    : "It is drawn once, so you cannot change your answer after this step.";
+    : "It is drawn once, so you cannot change your answer after this step. It is sent once: if you open this page again, "
+      + "nothing more is sent.");
 }
 
 function tellSent(times) {
