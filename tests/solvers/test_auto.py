@@ -144,5 +144,5 @@ def test_two_queries_on_a_million_types_are_refused_with_a_way_that_works():
     same = st.optimise(small, 1.0)
     each, alike = (one.problem.added(one.objective) for one in (same, found))
     assert alike == pytest.approx(each, rel=0.01)
-    with pytest.raises(ValueError, match="use coarser values$"):
+    with pytest.raises(ValueError, match=r"use coarser values$"):
         st.optimise(np.random.default_rng(0).random((1, 30_000)), 1.0, prior=np.ones(30_000))

@@ -21,6 +21,7 @@ from stratagem.workloads.question import SurveyQuestion, is_survey, questions
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import FigureBase
+    from matplotlib.lines import Line2D
 
     from stratagem.workloads import Attribute, Workload
     from stratagem.workloads.naming import Naming
@@ -153,11 +154,10 @@ def draw_errors(
     A place for each query up to 256; a column for each question of a survey or kind of table, from the least error to
     the largest, and one for all queries; the errors in order for other large workloads, of more than 2^24 queries those
     of some, evenly spread. Where they cannot be told query by query, the root mean square over queries is drawn for
-    every user type. `bound` is a lower bound on the root mean square of them all: it stands beside that where there is
-    a column for it. Exact answers, such as the number of all users, are left out beside others of their kind.
+    every user type. `bound` is one on the root mean square of them all, beside which it stands where that has a column.
+    Exact answers, such as the number of all users, are left out beside others of their kind.
     """
-    axes, workload, left_out = figure.subplots(), naming.workload, False
-    across: tuple[float, float] | None = None
+    axes, workload, left_out, across = figure.subplots(), naming.workload, False, None
     try:
         variances = through.variances(workload)
         if len(variances) > WHOLE:
@@ -180,13 +180,15 @@ def draw_errors(
     axes.set_ylabel(label or f"standard deviation\nof one report ({unit})")
     shown = {"mechanism": axes.lines[0]}
     if bound is not None:
-        shown["proven minimum"] = (
-            axes.axhline(scale * bound, color=GREY, linestyle="--")
-            if across is None
-            else axes.plot(across, [scale * bound] * 2, color=GREY, linestyle="--")[0]
-        )
+        shown["proven minimum"] = _draw_bound(axes, scale * bound, across)
     figure.legend(shown.values(), shown, loc="outside lower center", **SMALL)
     return left_out
+
+
+def _draw_bound(axes: Axes, height: float, across: tuple[float, float] | None) -> Line2D:
+    """Draw and return a bound between two places, or across all of them."""
+    look: dict[str, Any] = {"color": GREY, "linestyle": "--"}
+    return axes.plot(across, [height] * 2, **look)[0] if across else axes.axhline(height, **look)
 
 
 def exact(variances: np.ndarray) -> np.ndarray:
