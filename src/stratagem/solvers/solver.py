@@ -333,8 +333,7 @@ STEPS, LIKELY = 4, 2.0
 def hopeless(known: float) -> Callback:
     """Return what ends a search that is unlikely to come below a known objective.
 
-    It is where `LIKELY` times what the second half of its steps gained does not lead there: the distance from the
-    optimum often falls like 1/steps, which would gain that once more.
+    `LIKELY` times the gain of the second half of its steps does not lead there; often it gains that once more.
     """
     trace = list[float]()
 

@@ -85,8 +85,8 @@ WHOSE = {
 }
 """Whose variance an objective is, where that is no average over the user types."""
 CUT = (
-    "Time ended the search for a larger proven minimum: `stratagem bound --seconds 300`, in Python `bound_sweep` with "
-    "seconds=300, may prove that more people are needed."
+    "Time ended the search for a larger proven minimum: the bound alone, asked for with 300 seconds, may prove that "
+    "more people are needed."
 )
 """What is said of bounds that time cut short, and how to go on."""
 FAR = 100.0
