@@ -181,7 +181,7 @@ class Bounds:
 
     It is the same for every strategy, and stands beside the bounds, so that these keep their digits.
     """
-    cut: bool = False
+    cut: bool = field(default=False, compare=False)
     """Whether time ended the search for larger ones."""
 
     __repr__ = brief
