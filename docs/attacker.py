@@ -6,6 +6,7 @@ Run: python docs/attacker.py docs/images/attacker.png
 import sys
 
 import stratagem as st
+from pictures import write
 
 if __name__ == "__main__":
-    st.study.guess_frontier(st.prefix(16), 1.0).plot(sys.argv[1], width=6)
+    write(st.study.guess_frontier(st.prefix(16), 1.0).plot(width=6), sys.argv[1], dpi=300)

@@ -9,6 +9,7 @@ from importlib.resources import as_file, files
 import matplotlib.pyplot as plt
 
 import stratagem as st
+from pictures import write
 
 STEPS = (0.05, 0.1, 0.2, 0.3, 0.5, 1.0, 2.0)
 WORKLOADS = {"histogram": st.histogram(16), "all-range": st.all_range(16), "prefix": st.prefix(16)}
@@ -36,7 +37,7 @@ def main(path: str) -> None:
     axes.set_xlabel("privacy budget between a value and the next")
     axes.set_ylabel("total variance\ndivided by the bound")
     axes.legend(frameon=False, fontsize=9, loc="center left", bbox_to_anchor=(1, 0.5))
-    figure.savefig(path, dpi=200, bbox_inches="tight")
+    write(figure, path, bbox_inches="tight")
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import stratagem as st
+from pictures import write
 
 VALUES, EPSILON = 8, 1.0
 
@@ -33,7 +34,7 @@ def main(path: str) -> None:
     axes.set_ylabel("reports, each as high\nas it is likely", fontsize=11)
     axes.tick_params(labelsize=11, length=0)
     axes.set_title(f"dark: {np.exp(EPSILON):.2f} times as likely as light in the same row", fontsize=12)
-    figure.savefig(path, bbox_inches="tight", metadata={"Date": None})
+    write(figure, path, bbox_inches="tight")
 
 
 if __name__ == "__main__":

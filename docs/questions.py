@@ -9,6 +9,7 @@ from importlib.resources import as_file, files
 import matplotlib.pyplot as plt
 
 import stratagem as st
+from pictures import write
 
 QUESTIONS, EPSILONS = (2, 3, 4, 6, 8, 10), (0.5, 1, 2, 3, 4)
 SECONDS = 90.0
@@ -62,7 +63,7 @@ def main(path: str) -> None:
     figure.legend(
         *both[0].get_legend_handles_labels(), frameon=False, fontsize=9, ncols=3, loc="outside lower center"
     )
-    figure.savefig(path, dpi=200)
+    write(figure, path)
 
 
 if __name__ == "__main__":

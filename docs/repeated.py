@@ -10,6 +10,7 @@ from importlib.resources import as_file, files
 import matplotlib.pyplot as plt
 
 import stratagem as st
+from pictures import write
 
 SIZE, ONCE, PERMANENT = 32, 0.5, 2.0
 REPORTS = (1, 3, 10, 30, 100, 300, 1000)
@@ -88,7 +89,7 @@ def main(path: str) -> None:
     axes.set_xlabel("reports of each person that are averaged")
     axes.set_ylabel("standard error\nof a count, per √people")
     axes.legend(frameon=False, fontsize=9, loc="center left", bbox_to_anchor=(1, 0.5))
-    figure.savefig(path, dpi=200, bbox_inches="tight")
+    write(figure, path, bbox_inches="tight")
 
 
 if __name__ == "__main__":

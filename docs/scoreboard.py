@@ -22,6 +22,7 @@ import numpy as np
 
 import adult_census
 import stratagem as st
+from pictures import forms
 from stratagem.estimation.postprocessing import METHODS
 from stratagem.estimators.dense import DenseEvidence
 from stratagem.io.target import written_atomically
@@ -584,8 +585,8 @@ def rows_of(text: str) -> list[Row]:
     return [Row(**{k: kinds[k](v) for k, v in line.items()}) for line in csv.DictReader(io.StringIO(text))]
 
 
-def draw(rows: list[Row]) -> bytes:
-    """Return the picture as a .png file."""
+def draw(rows: list[Row]) -> dict[str, bytes]:
+    """Return the picture in all its forms (see `pictures.forms`)."""
     import matplotlib.pyplot as plt
 
     groups = grouped(rows)
@@ -617,9 +618,7 @@ def draw(rows: list[Row]) -> bytes:
     )
     axes.invert_yaxis()
     axes.set_xlabel("error over the error of ours")
-    file = io.BytesIO()
-    figure.savefig(file, format="png", dpi=200, bbox_inches="tight")
-    return file.getvalue()
+    return forms(figure, bbox_inches="tight")
 
 
 def solved(asked: tuple[str, float]) -> list[Row]:
@@ -634,7 +633,8 @@ def write(measured_rows: list[Row]) -> None:
     """Write the table, and the page and the picture from the table."""
     text = text_of(measured_rows)
     rows = rows_of(text)
-    made = {TARGET: page(rows).encode(), TABLE: text.encode(), PICTURE: draw(rows)}
+    made = {TARGET: page(rows).encode(), TABLE: text.encode()}
+    made |= {PICTURE.with_name(PICTURE.stem + end): content for end, content in draw(rows).items()}
     for target, content in made.items():
         with written_atomically(target) as file:
             file.write(content)

@@ -9,6 +9,7 @@ from importlib.resources import as_file, files
 import matplotlib.pyplot as plt
 
 import stratagem as st
+from pictures import write
 
 PEOPLE = (100, 300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
 DELTA = 1e-6
@@ -41,7 +42,7 @@ def main(path: str) -> None:
     axes.set_xlabel("people whose reports are shuffled together")
     axes.set_ylabel("central ε\n(δ = 10⁻⁶)")
     axes.legend(frameon=False, fontsize=9, loc="center left", bbox_to_anchor=(1, 0.5))
-    figure.savefig(path, dpi=200, bbox_inches="tight")
+    write(figure, path, bbox_inches="tight")
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import stratagem as st
+from pictures import write
 from stratagem.math.vector import counted
 
 sys.path.append(str(Path(__file__).parents[1] / "tests" / "helper"))
@@ -61,7 +62,7 @@ def main(path: str) -> None:
     axes.set_xlabel("users in a wrong cell of the released table")
     axes.set_ylabel("users in a wrong cell\nof the synthetic table")
     axes.legend(frameon=False, loc="upper left")
-    figure.savefig(path, dpi=200, bbox_inches="tight")
+    write(figure, path, bbox_inches="tight")
     print(f"{released.mean():,.0f} released, {drawn.mean():,.0f} synthetic, {fitted.sum()} fitted")  # noqa: T201
 
 

@@ -10,6 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import stratagem as st
+from pictures import write
 
 EDGES = range(0, 129, 2)
 COLOURS = ("#0072b2", "#d55e00")
@@ -54,7 +55,7 @@ def main(path: str) -> None:
     lower.set_ylabel("standard error of the\nshare below (% of the people)")
     upper.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0.2)
     lower.legend(loc="lower right")
-    figure.savefig(path, dpi=300)
+    write(figure, path, dpi=300)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import html
 import importlib
 import inspect
 import json
+import math
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -31,6 +32,10 @@ EARLY = {"00-first-strategy", "60-running-a-survey"}
 """The notebooks that a newcomer reads before all others."""
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"), key=lambda path: (path.stem not in EARLY, path.stem))
 """The notebooks in the order in which they are read."""
+DRAWN = re.compile(r"!\[([^\]]*)\]\(([^()\s]*images/[\w-]+)\.(?:png|svg)\)")
+"""A picture in the text of a page: its words and its path without the kind of file."""
+SECONDS = ROOT / "notebooks" / "seconds.json"
+"""Processor seconds of each notebook when it was last stored, by name; `.ci/notebooks` writes it."""
 TITLES = {"io": "Version"}
 """Titles of the pages of the reference whose folder does not name them well."""
 APART = {"central", "counts"}
@@ -203,8 +208,17 @@ def first_picture(path: Path) -> bytes | None:
     return next((base64.b64decode("".join(one)) for one in pictures), None)
 
 
+def duration(seconds: float) -> str:
+    """Return how long a notebook takes in words, rounded up."""
+    if seconds <= 60:
+        return f"{max(10, 10 * math.ceil(seconds / 10))} seconds"
+    minutes = math.ceil(seconds / 60)
+    return f"{minutes} minute{'s' * (minutes > 1)}"
+
+
 def gallery() -> str:
-    """Return the contents of the gallery: the title of every notebook, its first picture and its first sentence."""
+    """Return the contents of the gallery: every notebook's title, first picture, first sentence and run time."""
+    seconds = json.loads(SECONDS.read_text("utf-8"))
     lines = [
         "# Gallery\n",
         "Each notebook asks one question. The site shows what it printed when it was stored.\n",
@@ -219,12 +233,20 @@ def gallery() -> str:
             else ""
         )
         lines += ["<div markdown>\n", f"## [{title}]({path.name})\n", picture]
-        lines += [SENTENCE.match(text.strip())[0] + "\n", "</div>\n"]
+        lines += [SENTENCE.match(text.strip())[0] + "\n"]
+        took = seconds.get(path.stem)
+        lines += [*([f"About {duration(took)} of computing.\n"] if took else []), "</div>\n"]
     return "\n".join([*lines, "</div>\n"])
 
 
+def versions(changelog: str) -> list[tuple[str, str]]:
+    """Return the versions with their dates, or "not released yet", the newest first."""
+    return re.findall(r"^## (\S+), (.+)$", changelog, re.MULTILINE)
+
+
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Complete the navigation by what this file makes."""
+    """Complete the navigation by what this file makes, and let every page state the version."""
+    config.extra["versions"] = versions(INCLUDED["changelog.md"].read_text("utf-8"))
     sections = {
         "Reference": [
             "reference/index.md",
@@ -254,11 +276,21 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
+def by_day_and_night(found: re.Match[str]) -> str:
+    """Return a picture as one for light pages and one for dark pages, where both are there; else as it is."""
+    words, path = found.groups()
+    forms = {"only-light": f"{path}.svg", "only-dark": f"{path}-dark.svg"}
+    if not all((ROOT / "docs" / "images" / Path(one).name).exists() for one in forms.values()):
+        return found[0]
+    return "\n".join(f"![{words}]({one}#{scheme})" for scheme, one in forms.items())
+
+
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Mark what commands print, which nobody copies, and find the pictures of files of the repository."""
+    """Mark what commands print, which nobody copies, and find pictures and their dark variants."""
     markdown = (
         markdown.replace("](../../docs/images/", "](images/") if page.file.src_uri in INCLUDED else markdown
     )
+    markdown = DRAWN.sub(by_day_and_night, markdown)
     return re.sub(r"^```text$", "``` { .text .printed }", markdown, flags=re.MULTILINE)
 
 

@@ -132,6 +132,9 @@ def test_the_programme_writes_all_three_files_or_none(tmp_path, monkeypatch):
     assert unexplained(rows) == []
     assert targets[0].read_text("utf-8") == scoreboard.page(rows)
     assert targets[2].read_bytes().startswith(b"\x89PNG")
+    light, dark = ((tmp_path / name).read_text("utf-8") for name in ("page.svg", "page-dark.svg"))
+    assert "#000000" in light
+    assert "#000000" not in dark
 
 
 def test_a_row_holds_a_cell_a_column_of_one_kind_of_error():

@@ -6,8 +6,10 @@ import json
 import os
 import posixpath
 import re
+import runpy
 import subprocess
 import sys
+import tomllib
 from html.parser import HTMLParser
 from operator import attrgetter
 from pathlib import Path
@@ -25,6 +27,8 @@ ROOT = FOLDER.parent
 PACKAGES = ("mkdocs", "material", "mkdocstrings_handlers.python", "mkdocs_jupyter", "latex2mathml")
 PUBLIC = {f"stratagem.{name}" for name in public_names()}
 """Every public name of the package, by its full name."""
+UNTIMED = {"30-literature", "50-ranges-and-quantiles", "60-running-a-survey"}
+"""Notebooks whose run has not been timed yet: `.ci/notebooks` times them when they are stored again."""
 PHONE = 360
 """Width of a narrow screen in pixels."""
 LEGIBLE = """() => {
@@ -372,6 +376,34 @@ def test_every_picture_of_a_notebook_says_what_it_is_about(pages):
         assert len(set(said)) == len(said), name
 
 
+def test_the_gallery_says_how_long_every_notebook_runs(pages):
+    names = sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))
+    seconds = json.loads((ROOT / "notebooks" / "seconds.json").read_text("utf-8"))
+    assert sorted({*seconds} | UNTIMED) == names
+    assert all(one > 0 for one in seconds.values())
+    said = re.findall(r"About (\d+ (?:seconds|minutes?)) of computing\.", pages["notebooks/index.html"])
+    assert len(said) == len(seconds)
+
+
+def test_every_page_states_the_version_and_its_date(pages):
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
+    number, date = re.search(
+        r"^## (\S+), (.+)$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE
+    ).groups()
+    assert number == version
+    shown = {
+        name: re.search(r'<div class="md-copyright">(.*?)</div>', pages[name], re.DOTALL) for name in pages
+    }
+    without = [
+        name for name, found in shown.items() if not found or f"Stratagem {version}, {date}" not in found[1]
+    ]
+    assert without == []
+    assert "Earlier" not in shown["index.html"][1], "there is one version"
+    versions = runpy.run_path(str(ROOT / "docs" / "hooks" / "pages.py"))["versions"]
+    text = "## 0.2.0, 2027-01-02\n\nmended\n\n## 0.1.0, 2026-12-01\n"
+    assert versions(text) == [("0.2.0", "2027-01-02"), ("0.1.0", "2026-12-01")]
+
+
 def test_a_lost_reader_finds_the_way_back(pages):
     assert set(Reader(pages["404.html"]).links) >= {
         "/index.html",
@@ -407,3 +439,16 @@ def test_only_what_is_typed_can_be_copied(site, browser):
             buttons.evaluate_all("all => all.map(one => one.checkVisibility())") == [shown] * buttons.count()
         )
     page.close()
+
+
+def test_pictures_that_our_programmes_draw_have_dark_variants(site, pages, read):
+    """A page shows one of both; a picture without a dark one stands as it is."""
+    light = {one.name.removesuffix("-dark.svg") for one in (site / "images").glob("*-dark.svg")}
+    drawn = {"attacker", "distances", "idea", "repeated", "scoreboard", "shuffler", "two-rounds"}
+    assert drawn <= light
+    shown = {part.rpartition("/")[2] for page in read.values() for part in page.parts if "images/" in part}
+    assert {f"{name}.svg#only-light" for name in drawn} <= shown
+    assert {f"{name}-dark.svg#only-dark" for name in drawn} <= shown
+    for name in drawn:
+        dark = (site / "images" / f"{name}-dark.svg").read_text("utf-8")
+        assert not re.search("#000000|#ffffff|#595959", dark), name

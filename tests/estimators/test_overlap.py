@@ -77,7 +77,7 @@ def test_no_query_is_worse_than_by_its_best_part(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_parts_answer_adds_up_to_the_queries_and_to_their_cost(kind, rng):
-    """A query less its mean is the sum of its portions, and its excess that of D_k/s_k, each by one part alone."""
+    """A query less its mean is the sum of its portions, and its excess that of B_k/s_k, each by one part alone."""
     strategy = overlapping(kind)
     own = estimator(strategy)
     scores = own.overlaps[1]

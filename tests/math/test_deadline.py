@@ -10,6 +10,7 @@ import pytest
 import stratagem as st
 from stratagem.math.deadline import deadline, within
 from stratagem.solvers.problem import problem_of
+from stratagem.solvers.solver import Series, Status, search, valued
 from stratagem.study.optimisation import choose
 
 ON_TOP = (1.2, 3.0)
@@ -49,6 +50,37 @@ def test_ctrl_c_ends_all_calls_around_it_and_no_other():
         assert inner.stopped
         assert outer.over
     assert not deadline().over
+
+
+def test_a_call_knows_that_a_part_of_it_had_no_time(clock):
+    """The calls around it know it too, and nobody else."""
+    with within(10) as outer:
+        with within(5) as inner:
+            assert not inner.cut
+            inner.cut_short()
+        with within(5) as other:
+            assert not other.cut
+        assert inner.cut
+        assert outer.cut
+    deadline().cut_short()
+    assert not deadline().cut, "that of everybody has no end"
+
+
+def test_a_search_whose_part_had_no_time_never_ended_by_itself():
+    problem = problem_of(st.prefix(4), 1.0)
+
+    def found(*, cut):
+        state = valued(problem, st.published.randomised_response(4, 1.0), 1.0)
+
+        def candidates():
+            if cut:
+                deadline().cut_short()
+            yield state
+
+        return search(Series(candidates), problem)
+
+    assert found(cut=False).status is Status.CONVERGED
+    assert found(cut=True).status is Status.TIME_EXHAUSTED
 
 
 def test_a_stopped_call_is_never_called_complete(monkeypatch):

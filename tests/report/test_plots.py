@@ -1,5 +1,6 @@
 """Every figure at two widths: readable, inside the page, sound, reproducible, refused in one sentence."""
 
+import math
 import re
 from collections.abc import Callable
 from functools import cache, partial
@@ -84,6 +85,21 @@ def line() -> st.study.Sweep:
     return st.sweep(st.prefix(6), [0.5, 2.0], QUICK)
 
 
+@cache
+def survey() -> st.Solution:
+    domain = {"age": st.bins("18:68:10", unit="years"), "region": 3, "smokes": st.labels("no", "yes")}
+    asked = st.Survey(domain).prefix("age").mean("age").table("region", "smokes").table("smokes")
+    return st.optimise(asked, 1.0, seconds=3)
+
+
+def parted(many: int) -> tuple[st.Workload, st.strategies.SurveyStrategy]:
+    """Return yes/no questions with long names, and a strategy that asks each of them alike."""
+    sizes = {f"question number {k + 1}": 2 for k in range(many)}
+    one = st.published.randomised_response(2, 1.0)
+    parts = tuple(st.strategies.SurveyPart((k,), one, 1 / many) for k in range(many))
+    return st.Survey(sizes).ticked(*sizes).workload, st.strategies.SurveyStrategy((2,) * many, parts)
+
+
 KINDS = {
     "solution of prefixes": lambda: solved(st.prefix(16)),
     "solution of a histogram": lambda: solved(st.histogram(16)),
@@ -93,6 +109,8 @@ KINDS = {
     "solution of a worst case": lambda: solved(st.prefix(8), objective="worst-case"),
     "solution of many values": lambda: solved(st.prefix(1500), st.solvers.Orbit(max_seconds=1)),
     "patterns of mixed sizes": lambda: solved(MIXED, st.solvers.Junta(max_seconds=1)),
+    "a survey": lambda: survey().plot,
+    "a survey of many parts": lambda: drawn(*parted(12)),
     "a protocol": lambda: drawn(st.histogram(16), st.published.optimised_unary_encoding(16, 1.0)),
     "more reports than pixels": lambda: drawn(st.prefix(500), st.published.randomised_response(500, 2.0)),
     "no privacy": lambda: drawn(st.prefix(4), st.strategies.MatrixStrategy(np.eye(4))),
@@ -402,6 +420,40 @@ def test_a_solution_shows_every_report_and_the_bound(monkeypatch):
     assert total.get_ydata().tolist() == [0.0], "what is exact throughout is drawn"
     assert bound.get_ydata()[0] == pytest.approx(np.sqrt(solution.least_variance / 16))
     assert bound.get_ydata()[0] <= np.sqrt(variances.mean()) * (1 + 1e-9)
+
+
+def test_a_survey_shows_its_parts_and_its_questions_by_name():
+    """The bound, which is about all queries, stands beside them alone."""
+    solution = survey()
+    parts, errors = solution.plot().axes
+    shares = {
+        " × ".join(solution.workload.domain.names[i] for i in one.attributes): f"{100 * one.share:.3g} %"
+        for one in sorted(solution.strategy.parts, key=lambda one: -one.share)
+    }
+    assert [one.get_text() for one in parts.get_yticklabels()] == [*shares]
+    assert [one.get_text() for one in parts.texts] == [*shares.values()]
+    names = [one.get_text() for one in errors.get_xticklabels()]
+    assert names == ["prefix of age", "mean of age", "region × smokes", "smokes", "all queries"]
+    *marks, bound = errors.lines
+    assert (bound.get_xdata() > len(names) - 1.5).all(), "beside all queries alone"
+    queries = solution.workload.queries
+    assert bound.get_ydata()[0] == pytest.approx(math.sqrt(solution.least_variance / queries))
+    typical = math.sqrt(solution.accuracy.average_variance / queries)
+    assert marks[-1].get_ydata()[0] == pytest.approx(typical)
+    assert bound.get_ydata()[0] <= typical
+    ends = [one.get_paths()[0].vertices[:, 1] for one in errors.collections]
+    for one, mark in zip(ends, marks, strict=False):
+        assert one.min() * (1 - 1e-9) <= mark.get_ydata()[0] <= one.max() * (1 + 1e-9)
+    assert min(map(np.min, ends)) > 0, "how many there are is exact, and left out"
+    assert "exact ones left out" in errors.get_title()
+
+
+def test_tables_keep_the_bound_beside_all_queries():
+    solution = st.optimise(MIXED, 1.0, QUICK)
+    errors = solution.plot().axes[-1]
+    names = [one.get_text() for one in errors.get_xticklabels()]
+    assert names[-1] == "all queries"
+    assert (errors.lines[-1].get_xdata() > len(names) - 1.5).all()
 
 
 def test_an_estimate_shows_answers_intervals_and_truth():

@@ -3,6 +3,7 @@
 import math
 import time
 
+import numpy as np
 import pytest
 
 import stratagem as st
@@ -125,3 +126,23 @@ def test_a_time_limit_keeps_the_best_so_far():
 def test_bad_parameters_are_refused(change, fault):
     with pytest.raises(ValueError, match=fault):
         st.Auto(**change)
+
+
+def test_two_queries_on_a_million_types_are_refused_with_a_way_that_works():
+    """Types that no query tells apart are given as one, with their number as the prior."""
+    W = np.zeros((2, 10**6))
+    W[0, : 10**5], W[1, ::2] = 1, 1
+    with pytest.raises(
+        ValueError, match=r"the queries tell 4 kinds of user types apart: give W of one"
+    ) as refused:
+        st.optimise(W, 1.0)
+    assert "np.unique(W, axis=1, return_counts=True)" in str(refused.value)
+    kinds, many = np.unique(W, axis=1, return_counts=True)
+    found = st.optimise(kinds, 1.0, prior=many)
+    assert found.gap < 0.01
+    small = np.repeat(kinds, many // 25_000, axis=1)
+    same = st.optimise(small, 1.0)
+    each, alike = (one.problem.added(one.objective) for one in (same, found))
+    assert alike == pytest.approx(each, rel=0.01)
+    with pytest.raises(ValueError, match=r"use coarser values$"):
+        st.optimise(np.random.default_rng(0).random((1, 30_000)), 1.0, prior=np.ones(30_000))

@@ -13,7 +13,7 @@ from stratagem.solvers import Auto, Parts, parts
 from stratagem.solvers.certified.patterns import EXHAUSTIVE
 from stratagem.solvers.parts import asks_in_parts
 from stratagem.solvers.problem import problem_of
-from stratagem.solvers.solver import search
+from stratagem.solvers.solver import Status, Step, hopeless, search
 from stratagem.strategies import SurveyStrategy
 from stratagem.study.ranking import rank_baselines
 from stratagem.workloads.table import by_attributes, means
@@ -188,6 +188,52 @@ def test_further_parts_that_are_too_many_to_be_estimated_together_are_left_out(m
     assert {(3, 4), (4, 5)} <= {one.attributes for one in survey.parts}
     assert len(survey.parts) == 4
     assert evaluate(workload, survey).objective >= problem.bounds.best
+
+
+@pytest.mark.exhaustive
+def test_a_search_for_both_questions_that_would_not_beat_them_apart_is_ended(monkeypatch):
+    """At the same objective, in fewer steps: the search from nothing would come no nearer than 2 % to the mixture."""
+    workload = st.Survey("a=10,b=8").prefix("a").prefix("b").workload
+    problem, steps = problem_of(workload, 2.0), []
+
+    def counted(*given):
+        steps.append(len((found := search(*given)).history))
+        return found
+
+    def objective():
+        steps.clear()
+        solver = Parts(Auto())
+        tables = solver.begin(problem, 0, None).questions
+        with monkeypatch.context() as patched:
+            patched.setattr(parts, "search", counted)
+            return solver._joined(problem, *tables).excess
+
+    ended, few = objective(), sum(steps)
+    monkeypatch.setattr(parts, "hopeless", lambda known: None)
+    assert ended == pytest.approx(objective(), rel=1e-3)
+    assert 3 * few < sum(steps)
+
+
+def test_what_is_hopeless():
+    """Gains that halve lead no further down than they have once more."""
+    falls, rises = hopeless(known=1.0), hopeless(known=1.0)
+    at = [Step(0, k, 0.0, 1.0 + 0.5**k, 0.0, 0.0) for k in range(9)]
+    assert not any(falls(step) for step in at), "they reach what is known"
+    late = [replace(step, best=step.best + 0.5) for step in at]
+    ends = [bool(rises(step)) for step in late]
+    assert ends.index(True) > 3, "some steps are waited for"
+
+
+def test_a_survey_whose_searches_had_no_time_does_not_say_that_it_ended_by_itself():
+    asked = st.Survey("a=10,b=8,c=5").prefix("a").prefix("b").table("c")
+    assert st.optimise(asked, 2.0, seconds=2).status is Status.TIME_EXHAUSTED
+
+
+def test_no_status_says_that_a_better_strategy_is_out_of_the_question_where_none_is_proven():
+    found = st.optimise(st.prefix(16), 1.0)
+    assert found.status is Status.CONVERGED
+    assert "a better strategy may still exist. The second half of its time, " in found.verdict
+    assert not any("settled" in status for status in Status)
 
 
 def test_a_search_without_time_answers_all_questions():

@@ -16,7 +16,7 @@ from stratagem.solvers.problem import problem_of
 from stratagem.study.comparison import Comparison
 from stratagem.study.comparison_sweep import Sweep
 from stratagem.study.ranking import Ranking
-from stratagem.study.summary import bound_sentences, bound_table, expect, fewest_users, summary
+from stratagem.study.summary import CUT, bound_sentences, bound_table, expect, fewest_users, summary
 
 X = np.array([40, 30, 10, 10, 5, 3, 1, 1])
 
@@ -163,6 +163,32 @@ def test_a_published_mechanism_that_needs_fewer_people_for_every_answer_is_named
     assert f"\nWith {best} the least accurate answer is off by {off:.3g} %." in with_users
     assert "worst-query" not in with_users  # a plan has no other objective
     assert "For every answer" not in said_of(st.optimise(st.prefix(8), 1.0, "quick"))[2]
+
+
+def test_a_survey_names_what_needs_fewer_people_for_every_answer():
+    """Ours with nearly all devices in one part; of 144 combinations of answers not all mechanisms are looked at."""
+    solution = st.optimise(st.Survey({"a": 24, "b": 3, "c": 2}).prefix("a").table("b"), 1.0, seconds=3)
+    best = next(one for one in solution.baselines if one.mechanism == "one question each")
+    asked, *others = best.strategy.parts
+    parts = (replace(asked, share=0.98), *(replace(one, share=0.02 / len(others)) for one in others))
+    strategy = replace(best.strategy, parts=parts)
+    uneven = replace(solution, strategy=strategy, accuracy=st.evaluate(solution.workload, strategy))
+    needed = best.users_for().least_accurate
+    assert needed < uneven.users_for().least_accurate
+    said = f"\nFor every answer {best} needs {needed:,} people; the objective worst-query may need fewer."
+    assert said in said_of(uneven)[2]
+    assert "For every answer" not in said_of(solution)[2]
+
+
+def test_a_bound_that_time_cut_short_says_so_and_how_to_go_on(solution):
+    assert not solution.bounds.cut, "the optimum"
+    assert CUT not in said_of(solution)[2]
+    cut = replace(solution, bounds=replace(solution.bounds, cut=True))
+    assert said_of(cut)[2].endswith(CUT)
+    quick = st.lower_bounds(st.prefix(32), 4.0)
+    assert st.bounds.tighten(quick, st.prefix(32), 4.0, seconds=1.0).cut
+    assert not st.bounds.tighten(quick, st.prefix(32), 4.0, gap=1e6, objective=quick.best, seconds=1.0).cut
+    assert st.bounds.tighten(quick, st.prefix(32), 4.0, seconds=1.0).above(1.0, far=False).cut
 
 
 @pytest.mark.parametrize(

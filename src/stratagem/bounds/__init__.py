@@ -255,7 +255,8 @@ def tighten(
     search = _Tightening(bounds, case, objective, gap)
     with within(seconds) as time, time.ended_by_hand(), on_one_core(case.n):
         search.run(patterns)
-    return search.bounds
+        late = (search.refused or time.over) and not (time.stopped or search.near() or search.bounds.optimal)
+    return replace(search.bounds, cut=late)
 
 
 @dataclass(eq=False)
@@ -266,12 +267,19 @@ class _Tightening:
     case: Case
     objective: float
     gap: float
+    refused: bool = False
+    """Whether there was no time to begin another bound."""
 
     def left(self, gap: float = math.inf) -> float:
         """Return the seconds to spend on another bound, 0 where the gap asked for, or this one, is reached."""
-        seconds = deadline().left
-        near = self.objective <= self.bounds.best * (1 + min(self.gap, gap))
-        return 0.0 if near or seconds < LATE or "exact" in self.bounds else seconds
+        if self.near(gap) or "exact" in self.bounds:
+            return 0.0
+        self.refused = (seconds := deadline().left) < LATE
+        return 0.0 if self.refused else seconds
+
+    def near(self, gap: float = math.inf) -> bool:
+        """Return whether the gap asked for, or this one, is reached."""
+        return self.objective <= self.bounds.best * (1 + min(self.gap, gap))
 
     def run(self, patterns: np.ndarray | None) -> None:
         """Compute one bound after the other while there is need."""

@@ -128,8 +128,10 @@ def _duals(case: Case, proof: Proof | None) -> Iterator[_Dual]:
         (pivoted,) = get_lapack_funcs(("pstrf",), (V,))
         types = pivoted(_centred(V))[1][:most] - 1
         V = V[np.ix_(types, types)]
+    elif (most := min(FEWER, LISTED // case.workload.queries)) < 2:
+        return
     else:
-        types, V = _spaced(case.workload, min(FEWER, LISTED // case.workload.queries))
+        types, V = _spaced(case.workload, most)
         relative = 8 * case.workload.queries * ULP
     for m in np.unique(np.geomspace(2, max(2, len(types)), LADDER).astype(int)):
         if m <= len(types):

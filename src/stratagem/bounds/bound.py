@@ -218,6 +218,8 @@ class Bounds:
 
     It is the same for every strategy, and stands beside the bounds, so that these keep their digits.
     """
+    cut: bool = field(default=False, compare=False)
+    """Whether time ended the search for larger ones."""
     any_estimator: AnyEstimator | None = None
     """The least error of every estimator, biased or not, where a number of people was given."""
 
@@ -269,7 +271,7 @@ class Bounds:
 
     def mapped(self, change: Callable[[float], float], offset: float = 0.0) -> Bounds:
         """Return bounds on what a rising function makes of L(Q), without their proofs."""
-        return Bounds(tuple(Bound(one.rule, change(one.value)) for one in self.found), offset)
+        return Bounds(tuple(Bound(one.rule, change(one.value)) for one in self.found), offset, self.cut)
 
     def above(self, known: float, *, far: bool) -> Bounds:
         """Return bounds on an L(Q) that is `known` more for every strategy; beside the bounds where that is `far`."""

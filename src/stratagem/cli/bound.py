@@ -97,6 +97,8 @@ class Bounded:
         more = [] if self.details else ["--details (every lower bound with its meaning)"]
         if not (self.tight or point.bounds.optimal):
             more.insert(0, "--seconds 30 (may prove that more are needed)")
+        if point.bounds.cut:
+            more.insert(0, "more --seconds (time ended the search for a larger bound)")
         if more:
             yield from ("", f"more:  {', '.join(more)}")
 

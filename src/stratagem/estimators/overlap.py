@@ -247,7 +247,7 @@ def portions(
     """Return what each part that shares attributes answers of all queries, over its table, by its number.
 
     Through part k a user adds h_k to the score of a query, in the mean, and over all parts the query less its mean,
-    whatever strategy answers h_k. The least excess of the whole is the sum of D_k/s_k, with D_k that of h_k by part k
+    whatever strategy answers h_k. The least excess of the whole is the sum of B_k/s_k, with B_k that of h_k by part k
     alone: strategies and shares that lower this sum lower L (theory.md, section 15). `asked` are queries by their part,
     as the estimator of the survey splits them.
     """

@@ -28,6 +28,8 @@ class Deadline:
     began: float = field(default_factory=lambda: time.monotonic())
     stopped: bool = False
     """Whether Ctrl-C ended it before its time."""
+    cut: bool = False
+    """Whether its time or that of a part of it ended work that could go on."""
 
     @property
     def elapsed(self) -> float:
@@ -56,6 +58,12 @@ class Deadline:
         """Return a deadline for a share of the seconds that are left."""
         return Deadline(share * self.left, self)
 
+    def cut_short(self) -> None:
+        """Note, here and in the calls around it, that time ended work that could go on."""
+        one: Deadline | None = self
+        while one is not None and one.caller is not None:  # the last one is everybody's
+            one.cut, one = True, one.caller
+
     def ends_descent(self, _: object) -> None:
         """Be the callback of a descent of SciPy, which ends once no time is left."""
         if self.over:
@@ -70,6 +78,8 @@ class Deadline:
         for done, place in enumerate(places):
             if not done or not self.over:
                 yield place, self.left / (len(places) - done)
+            else:
+                self.cut_short()
 
     @contextmanager
     def ended_by_hand(self) -> Iterator[None]:

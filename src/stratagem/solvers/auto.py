@@ -6,9 +6,12 @@ import math
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+import numpy as np
+
 from stratagem.math.deadline import granted
 from stratagem.math.number import count_text
 from stratagem.math.privacy import ratio
+from stratagem.math.vector import WHOLE as WRITTEN
 from stratagem.solvers.certified.certified import Certified
 from stratagem.solvers.certified.patterns import EXHAUSTIVE
 from stratagem.solvers.few_queries import FewQueries
@@ -21,7 +24,7 @@ from stratagem.solvers.parts import Parts, asks_in_parts
 from stratagem.solvers.problem import AVERAGE, Constraint, GuessCap, Permanent, Problem, Shuffled, Steps
 from stratagem.solvers.solver import Choice, Limits, Solver, check_limits, check_whole
 from stratagem.workloads.ranges import AllRange
-from stratagem.workloads.workload import GRAM_LIMIT
+from stratagem.workloads.workload import GRAM_LIMIT, Workload
 
 ALIKE, ORDERED = 256, 1024
 """Least numbers of user types at which symmetry is used: for attributes whose values queries only compare for
@@ -137,7 +140,7 @@ class Auto(Solver):
                 f"{count_text(n)} user types were given to a search without symmetry, which takes at most {DENSE}: ask "
                 f"for the average over user types of marginals of up to {LOOKED_AT} attributes, of parities or of "
                 f"ranges and prefixes that know an order of at most {TOGETHER} cells of a table, without a prior and "
-                "a limit of outputs, or use coarser values"
+                f"a limit of outputs, or use coarser values{_merging(problem.workload)}"
             )
         translated = n >= ORDERED and problem.prior is None and is_prefix(problem.workload)
         certified = Certified(seed=self.seed, max_seconds=seconds, gap=self.gap, translated=translated)
@@ -217,3 +220,16 @@ class Auto(Solver):
 def _affordable(solver: Certified, n: int, seconds: float) -> int:
     """Return the number of rows whose first weight updates fit into half the seconds, at least 4 n."""
     return max(FEWEST * n, math.floor(FIRST * seconds / (PRODUCT * solver.weight_updates(n) * n**2)))
+
+
+def _merging(workload: Workload) -> str:
+    """Return how user types that no query tells apart are given as one; "" where that is not looked at or too many."""
+    if workload.queries * workload.domain_size > WRITTEN:
+        return ""
+    kinds = np.unique(workload.adjoint(np.eye(workload.queries)), axis=0)
+    if len(kinds) > DENSE:
+        return ""
+    return (
+        f"; the queries tell {len(kinds):,} kinds of user types apart: give W of one type of each kind, and how many "
+        "types each has as the prior, as np.unique(W, axis=1, return_counts=True) returns both"
+    )

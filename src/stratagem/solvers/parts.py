@@ -22,7 +22,7 @@ from stratagem.math.privacy import ratio
 from stratagem.solvers.certified.certified import Certified
 from stratagem.solvers.certified.patterns import EXHAUSTIVE
 from stratagem.solvers.problem import Average, Problem
-from stratagem.solvers.solver import Algorithm, Limits, Solver, check_limits, check_whole, search
+from stratagem.solvers.solver import Algorithm, Limits, Solver, check_limits, check_whole, hopeless, search
 from stratagem.strategies import Strategy, SurveyPart, SurveyStrategy, TranslationStrategy, TwoLevelStrategy
 from stratagem.workloads import Workload, explicit
 from stratagem.workloads.centring import root
@@ -78,11 +78,11 @@ class AskedTable:
     known: float
     """v0: the sum of the squares of the queries' means, which the number of users gives."""
     excess: float
-    """D = L/n - v0, what the answers cost where everybody is asked this part."""
+    """B = L/n - v0, what the answers cost where everybody is asked this part."""
 
     @property
     def root(self) -> float:
-        """D^(1/2), to which the best shares are proportional."""
+        """B^(1/2), to which the best shares are proportional."""
         return math.sqrt(self.excess)
 
 
@@ -109,7 +109,7 @@ class Parting:
 
     @property
     def objective(self) -> float:
-        """L = n (v0 + (sum_i D_i^(1/2))^2), at the best shares, less where parts share attributes."""
+        """L = n (v0 + (sum_i B_i^(1/2))^2), at the best shares, less where parts share attributes."""
         known = math.fsum(one.known for one in self.questions)
         return min(self.cost, self.scale * (known + math.fsum(one.root for one in self.questions) ** 2))
 
@@ -132,7 +132,7 @@ class Parts(Algorithm):
     Those that still share attributes are then improved for what they answer together, and two questions that are not
     asked together get a further part on their common table where that pays.
 
-    With part i drawn with probability s_i, L/n = v0 + sum_i D_i/s_i, which is v0 + (sum_i D_i^(1/2))^2 at the best
+    With part i drawn with probability s_i, L/n = v0 + sum_i B_i/s_i, which is v0 + (sum_i B_i^(1/2))^2 at the best
     shares (theory.md, section 15). Two parts are asked together, on the table of all their attributes, if that lowers
     the sum of the roots; the search there starts from the patterns of both.
 
@@ -187,6 +187,7 @@ class Parts(Algorithm):
             if frozenset(pair) in state.tried:
                 continue
             if not (seconds := deadline().until(JOINED)):
+                deadline().cut_short()
                 break
             with within(seconds):
                 both = self._joined(problem, *pair)
@@ -206,9 +207,9 @@ class Parts(Algorithm):
     def _improved(self, problem: Problem, state: Parting) -> Parting:
         """Return the survey with strategies and shares for what the parts that share attributes answer for the whole.
 
-        Each such part k answers h_k of the queries at the cost D_k/s_k (see `portions`): a better strategy for h_k, and
-        shares in proportion to D_k^(1/2), lower the objective. A longer step in the same direction, to shares in
-        proportion to s_k (D_k^(1/2)/s_k)^a, lowers it more; a is searched for.
+        Each such part k answers h_k of the queries at the cost B_k/s_k (see `portions`): a better strategy for h_k, and
+        shares in proportion to B_k^(1/2), lower the objective. A longer step in the same direction, to shares in
+        proportion to s_k (B_k^(1/2)/s_k)^a, lowers it more; a is searched for.
         """
         ended = replace(state, stuck=True)
         before = state.survey or self._survey(problem, state)
@@ -240,8 +241,8 @@ class Parts(Algorithm):
     def _extended(self, problem: Problem, state: Parting) -> Parting:
         """Return the survey with further parts, on the common tables of two questions, where these pay.
 
-        A further part with the share s, taken from all others alike, changes the excess D at the rate D - tr(G C_k)
-        at first: those with tr(G C_k) = D_k/s^2 above D may lower it, at the best share (theory.md, section 15).
+        A further part with the share s_k, taken from all others alike, changes the excess B at the rate B - tr(G C_k)
+        at first: those with tr(G C_k) = B_k/s_k^2 above B may lower it, at the best share (theory.md, section 15).
         """
         was, ended = state.objective, replace(state, stuck=True)
         if ratio(problem.epsilon) <= APART or was > (1 - GAINED) * state.before:
@@ -289,8 +290,7 @@ class Parts(Algorithm):
         if asked.domain_size <= CELLS and not deadline().over:
             with suppress(*BREAKDOWN):
                 found.append(self._alone(Average(workload=asked, epsilon=problem.epsilon)))
-        values = [_cost(one, asked) for one in found]
-        return min(zip(found, values, strict=True), key=lambda pair: pair[1])
+        return min(((one, _cost(one, asked)) for one in found), key=lambda pair: pair[1])
 
     def _cells(self, problem: Problem, pair: Sequence[AskedTable]) -> int:
         sizes = problem.workload.domain.sizes
@@ -308,20 +308,21 @@ class Parts(Algorithm):
             return None
         asked = Average(workload=Stack(tuple(tables)), epsilon=problem.epsilon)
         known, size = one.known + two.known, asked.workload.scale
-        least = asked.bounds.best / size - known
-        if math.sqrt(max(0.0, least)) >= (one.root + two.root) * (1 - GAIN):
+        if math.sqrt(max(0.0, asked.bounds.best / size - known)) >= (one.root + two.root) * (1 - GAIN):
             return None
         if asked.workload.domain_size <= EXHAUSTIVE:
             found = self._alone(asked)
         else:
             fresh = Certified(seed=self.seed, gap=SETTLED)
             mixture = self._mixture(asked, one, two, attributes)
-            starts = [fresh] if mixture is None else [fresh, replace(fresh, resume=mixture)]
+            starts = [fresh] if mixture is None else [replace(fresh, resume=mixture), fresh]
             centred = replace(asked, workload=explicit(root(asked.workload).T))
-            tried = []
+            tried, apart = [], size * (one.root + two.root) ** 2
             for solver, seconds in deadline().shares(starts):
                 with within(seconds), suppress(*BREAKDOWN):
-                    tried.append(solver.finish(centred, search(solver, centred).best))
+                    best: Any = search(solver, centred, hopeless(apart)).best
+                    apart = min(apart, best.objective)
+                    tried.append(solver.finish(centred, best))
             if not tried:
                 return None
             found = min(tried, key=lambda new: estimator(new).objective(asked.workload))
@@ -374,7 +375,7 @@ def _least(
 
 
 def _cost(strategy: Any, asked: Workload | None) -> float:
-    """Return the excess D of the answers to queries of mean zero; 0 for a part that answers nothing with others."""
+    """Return the excess B of the answers to queries of mean zero; 0 for a part that answers nothing with others."""
     return 0.0 if asked is None else estimator(strategy).objective(asked) / asked.scale
 
 
@@ -393,8 +394,6 @@ def _with(
     return SurveyStrategy.of(survey.sizes, (*survey.parts, *added))
 
 
-def _question(
-    attributes: tuple[int, ...], queries: Workload, found: Strategy | TranslationStrategy, known: float
-) -> AskedTable:
+def _question(attributes: tuple[int, ...], queries: Workload, found: Any, known: float) -> AskedTable:
     objective = estimator(found).objective(queries) / queries.scale
     return AskedTable(attributes, queries, found, known, max(0.0, objective - known))

@@ -63,7 +63,9 @@ class Status(StrEnum):
     GAP_MISSED = (
         "The gap that the search ends at is not reached; give more time or outputs, or ask for a larger gap."
     )
-    CONVERGED = "The search settled: its last steps gained next to nothing."
+    CONVERGED = (
+        "The search stopped as its last steps gained next to nothing; a better strategy may still exist."
+    )
     STEPS_EXHAUSTED = "Stopped at the limit of steps while still improving; allow more steps."
     TIME_EXHAUSTED = "Stopped at the limit of time while still improving; allow more seconds."
     STOPPED = "Stopped by the callback; this is the best strategy so far."
@@ -277,8 +279,9 @@ def _descend(
         if gap <= limits.gap:
             return Status.OPTIMAL
         if state.stuck or stalled(trace, limits):
-            return Status.CONVERGED
+            return Status.TIME_EXHAUSTED if time.cut else Status.CONVERGED
         if time.over:
+            time.cut_short()
             return Status.TIME_EXHAUSTED
         if step < limits.max_steps:
             state = solver.advance(problem, state)
@@ -293,21 +296,53 @@ def stalled(trace: list[float], limits: Limits) -> bool:
     )
 
 
+def late_gain(history: Sequence[Step]) -> float | None:
+    """Return by what share the second half of a search's time lowered the objective; None where nothing is known."""
+    if not history or not history[-1].best > 0:
+        return None
+    before = [step.best for step in history if step.seconds <= history[-1].seconds / 2]
+    return before[-1] / history[-1].best - 1 if before and math.isfinite(before[-1]) else None
+
+
 def outlook(history: Sequence[Step]) -> str:
     """Return what twice the time is likely to gain, a sentence after a space; empty where nothing is known.
 
     Half of what the second half of its time gained, as the distance from the optimum often falls like 1/time.
     """
-    if not history:
+    if not (gain := late_gain(history)):
         return ""
-    before = [step.best for step in history if step.seconds <= history[-1].seconds / 2]
-    if not before or not before[-1] > history[-1].best > 0:
-        return ""
-    gain = before[-1] / history[-1].best - 1
     return (
         f" The second half of its time lowered the objective by {upper_percent(gain)}; twice the time is likely to "
         f"lower it by about {upper_percent(gain / 2)} more."
     )
+
+
+def last_gain(history: Sequence[Step]) -> str:
+    """Return what the second half of a search gained that ended by itself, a sentence after a space; else empty."""
+    gain = late_gain(history)
+    if gain is None:
+        return ""
+    lowered = f"lowered the objective by {upper_percent(gain)}" if gain > 0 else "did not lower the objective"
+    return f" The second half of its time, {history[-1].seconds / 2:.2g} s, {lowered}."
+
+
+STEPS, LIKELY = 4, 2.0
+"""Steps after which a search may be hopeless, and how many times the gain of their second half it may still have."""
+
+
+def hopeless(known: float) -> Callback:
+    """Return what ends a search that is unlikely to come below a known objective.
+
+    `LIKELY` times the gain of the second half of its steps does not lead there; often it gains that once more.
+    """
+    trace = list[float]()
+
+    def ended(step: Step) -> bool:
+        trace.append(step.best)
+        gained = trace[len(trace) // 2] - step.best
+        return len(trace) > STEPS and step.best - LIKELY * gained > known
+
+    return ended
 
 
 MOST = 10**6

@@ -115,9 +115,9 @@ def optimise(
     "worst-case" is the variance per user of the least favourable type, "worst-query" that of the least accurate query.
     `on_step` receives a record after every step and may return True to stop; Ctrl-C keeps the best so far.
     The workload may be a name with a `domain`, a file or a matrix (p x n) of queries (see `workload_of`), the solver a
-    name; `gap` and `seconds` limit the search (see `solver_of`). `seed` is that of the solver: unless time ends it, a
-    search with the same seed gives the same strategy. `constraints` holds what the strategy must keep to besides: a
-    `GuessCap`, `Shuffled`, `Permanent` or `Steps`.
+    name; `gap` and `seconds` limit the search (see `solver_of`), which else takes minutes for surveys above epsilon 1.3
+    with common tables of hundreds of cells. `seed` is that of the solver: unless time ends it, a search with the same
+    seed gives the same strategy. `constraints`: what it keeps to besides: `GuessCap`, `Shuffled`, `Permanent`, `Steps`.
 
     Guarantee:
         The strategy's measured epsilon is at most `epsilon` and its columns sum to one within 1e-12.

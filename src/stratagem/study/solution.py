@@ -23,7 +23,7 @@ from stratagem.mechanism.export.certificate_file import Certificate, certified
 from stratagem.mechanism.export.saved import WRITERS, StoredStrategy
 from stratagem.mechanism.mechanism import SUFFIX, Mechanism
 from stratagem.solvers.problem import Average, Problem
-from stratagem.solvers.solver import Status, Step, outlook
+from stratagem.solvers.solver import Status, Step, last_gain, outlook
 from stratagem.strategies import Strategy, SurveyStrategy, TranslationStrategy
 from stratagem.study.ranking import Ranking
 from stratagem.study.summary import Found, summary, text, variance_gap
@@ -158,7 +158,8 @@ class Solution(Found):
         if self.status not in LIMITED:
             late = outlook(self.history) if self.status is Status.TIME_EXHAUSTED else ""
             return f"{self.status}{late}{self._beside()}"
-        proven = f"{self.status} The objective is {above_minimum(self.gap)}."
+        last = last_gain(self.history) if self.status is Status.CONVERGED else ""
+        proven = f"{self.status}{last} The objective is {above_minimum(self.gap)}."
         if self.gap <= NEAR:
             return f"{proven}{self._beside()}"
         if self.problem.kind != Average.kind:

@@ -25,6 +25,7 @@ from stratagem.math.number import above_minimum, number_text, percent_apart, use
 from stratagem.solvers.problem import Problem, relative_gap
 from stratagem.study.literature import SCOPE
 from stratagem.workloads.explicit import counts_users
+from stratagem.workloads.question import is_survey
 
 if TYPE_CHECKING:
     from stratagem.workloads import Workload
@@ -35,6 +36,7 @@ class Found:
 
     problem: Any
     """What it was made for."""
+    strategy: Any
     objective: Any
     """The variance that was to be small."""
     accuracy: Any
@@ -82,6 +84,11 @@ WHOSE = {
     "worst-case": "if everybody had the hardest value",
 }
 """Whose variance an objective is, where that is no average over the user types."""
+CUT = (
+    "Time ended the search for a larger proven minimum: the bound alone, asked for with 300 seconds, may prove that "
+    "more people are needed."
+)
+"""What is said of bounds that time cut short, and how to go on."""
 FAR = 100.0
 """Ratio above which a number of times is said, not per cents."""
 
@@ -208,7 +215,9 @@ def _better(ours: Found, published: Sequence[Found], users: int | None) -> str:
     """
     every, workload = ours.largest_comparable, ours.problem.workload
     known = workload.queries == 1 or ours.problem.single  # the typical answer is every answer
-    if every is None or known or workload.domain_size > LOOKED_AT:
+    if workload.domain_size > LOOKED_AT:  # of a survey those that ask each question alone
+        published = [one for one in published if one.strategy.by_table] if is_survey(workload) else []
+    if every is None or known:
         return ""
     others = [(one.largest_comparable, one) for one in published if one.largest_comparable is not None]
     least, best = min(others, key=lambda one: one[0], default=(every, None))
@@ -229,7 +238,8 @@ def minimum_sentence(found: Found, bounds: Bounds) -> str:
         people = f"People needed {above_minimum(ratio - 1)}.\n"
     gap = variance_gap(problem, bounds, found.objective, found.accuracy)
     average = "on average over the values" if problem.prior is None else "on average under the prior"
-    return f"{people}Variance {above_minimum(gap)}, {WHOSE.get(problem.kind, average)}."
+    cut = f"\n{CUT}" if bounds.cut else ""
+    return f"{people}Variance {above_minimum(gap)}, {WHOSE.get(problem.kind, average)}.{cut}"
 
 
 def variance_gap(problem: Problem, bounds: Bounds, objective: float, accuracy: Accuracy) -> float:

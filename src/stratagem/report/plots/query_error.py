@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +16,12 @@ from stratagem.math.vector import WHOLE
 from stratagem.report.plots.figure import GREY, VERMILION
 from stratagem.workloads.explicit import counts_users
 from stratagem.workloads.query import Query, Span
+from stratagem.workloads.question import SurveyQuestion, is_survey, questions
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import FigureBase
+    from matplotlib.lines import Line2D
 
     from stratagem.workloads import Attribute, Workload
     from stratagem.workloads.naming import Naming
@@ -126,7 +128,9 @@ DRAWN = 1 << 12
 SINGLE = 64
 """Largest number of queries that each have a dot."""
 KINDS = 10
-"""Largest number of kinds of tables that each have their own position."""
+"""Largest number of questions, or of kinds of tables, that each have their own position."""
+EVERY = "all queries"
+"""Name of the place of the root mean square over all queries, which the bound is about."""
 ROUNDING = 1e-14
 """Variance per user up to which an answer counts as exact; beside a large one, up to 100 times this share of it."""
 LABELS = 30
@@ -147,13 +151,13 @@ def draw_errors(
 
     Times a `scale`, on an axis with this `label`; without one the axis says of what and in which unit.
 
-    A place for each query up to 256; a column for each kind of table, from the least error to the largest; the
-    errors in order for other large workloads, of more than 2^24 queries those of some, evenly spread. Where they
-    cannot be told query by query, the root mean square over queries is drawn for every user type. `bound` is a lower
-    bound on the root mean square of them all.
-    Exact answers, such as the number of all users, are left out beside others that have their own positions.
+    A place for each query up to 256; a column for each question of a survey or kind of table, from the least error to
+    the largest, and one for all queries; the errors in order for other large workloads, of more than 2^24 queries those
+    of some, evenly spread. Where they cannot be told query by query, the root mean square over queries is drawn for
+    every user type. `bound` is one on the root mean square of them all, beside which it stands where that has a column.
+    Exact answers, such as the number of all users, are left out beside others of their kind.
     """
-    axes, workload, left_out = figure.subplots(), naming.workload, False
+    axes, workload, left_out, across = figure.subplots(), naming.workload, False, None
     try:
         variances = through.variances(workload)
         if len(variances) > WHOLE:
@@ -164,21 +168,27 @@ def draw_errors(
     except ValueError:  # too many numbers
         errors = _draw_types(axes, workload, through, scale)
     else:
-        kinds = _kinds(workload)
-        if kinds is None:
+        columns = _columns(workload)
+        if columns is None:
             left_out = _draw_queries(axes, errors, naming)
             if len(errors) < workload.queries:
                 axes.set_xlabel(f"share of {len(errors):,} of {workload.queries:,} queries, %")
         else:
-            _draw_kinds(axes, errors, kinds)
+            left_out, across = _draw_columns(axes, errors, *columns)
     axes.set_ylim(0, 1.08 * max(float(errors.max()), scale * (bound or 0.0)) or 1.0)
     unit = "people" if counts_users(workload) else "unit of the query"
     axes.set_ylabel(label or f"standard deviation\nof one report ({unit})")
     shown = {"mechanism": axes.lines[0]}
     if bound is not None:
-        shown["proven minimum"] = axes.axhline(scale * bound, color=GREY, linestyle="--")
+        shown["proven minimum"] = _draw_bound(axes, scale * bound, across)
     figure.legend(shown.values(), shown, loc="outside lower center", **SMALL)
     return left_out
+
+
+def _draw_bound(axes: Axes, height: float, across: tuple[float, float] | None) -> Line2D:
+    """Draw and return a bound between two places, or across all of them."""
+    look: dict[str, Any] = {"color": GREY, "linestyle": "--"}
+    return axes.plot(across, [height] * 2, **look)[0] if across else axes.axhline(height, **look)
 
 
 def exact(variances: np.ndarray) -> np.ndarray:
@@ -189,7 +199,9 @@ def exact(variances: np.ndarray) -> np.ndarray:
 def upright(naming: Naming) -> bool:
     """Return whether names stand upright below the errors of the queries."""
     many = naming.workload.queries
-    return many <= ORDERED and _kinds(naming.workload) is None and QueryAxis.of(naming, range(many)).upright
+    if (columns := _columns(naming.workload)) is not None:
+        return columns[0] == QUESTION and _long([*columns[1], EVERY])
+    return many <= ORDERED and QueryAxis.of(naming, range(many)).upright
 
 
 def _draw_queries(axes: Axes, errors: np.ndarray, naming: Naming) -> bool:
@@ -209,10 +221,20 @@ def _draw_queries(axes: Axes, errors: np.ndarray, naming: Naming) -> bool:
     return left_out
 
 
-def _kinds(workload: Workload) -> dict[str, np.ndarray] | None:
-    """Return the queries grouped by the sizes of their tables; None where such groups are not useful."""
+TABLE, QUESTION = "cells of the table", "question"
+"""Titles of an axis along columns: the sizes of tables, and the names of questions."""
+
+
+def _columns(workload: Workload) -> tuple[str, dict[str, np.ndarray]] | None:
+    """Return the title of an axis and the queries by their names there; None where such groups are not useful.
+
+    The names are the questions of a survey, or the sizes of tables.
+    """
     if len(workload.domain.sizes) == 1 or workload.queries > WHOLE:
         return None
+    asked = questions(workload) if is_survey(workload) else []
+    if 1 < len(asked) <= KINDS:
+        return QUESTION, _grouped((_asked(one, asked, workload), one.places) for one in asked)
     every, kinds = np.arange(workload.queries), dict[tuple[int, ...], list[np.ndarray]]()
     for margin in workload.margins():
         sizes = () if margin.workload.of_all else tuple(sorted(margin.workload.domain.sizes))
@@ -220,26 +242,59 @@ def _kinds(workload: Workload) -> dict[str, np.ndarray] | None:
     if not 1 < len(kinds) <= KINDS:
         return None
     order = sorted(kinds, key=lambda sizes: (math.prod(sizes), sizes))
-    return {_product(sizes): np.concatenate(kinds[sizes]) for sizes in order}
+    return TABLE, {_product(sizes): np.concatenate(kinds[sizes]) for sizes in order}
+
+
+def _grouped(named: Iterable[tuple[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    """Return the queries by name, those of one name together."""
+    found = dict[str, np.ndarray]()
+    for name, places in named:
+        found[name] = np.append(found.get(name, np.empty(0, dtype=int)), places)
+    return found
+
+
+def _asked(one: SurveyQuestion, asked: Sequence[SurveyQuestion], workload: Workload) -> str:
+    """Return the attributes of a question, and what is asked of them where another question is about the same."""
+    names = " × ".join(workload.domain.names[i] for i in one.about) or "everybody"
+    return f"{one.kind} of {names}" if sum(other.about == one.about for other in asked) > 1 else names
 
 
 def _product(sizes: tuple[int, ...]) -> str:
     """Return sizes as a product of powers: 2² × 5."""
     powers = {size: sizes.count(size) for size in sizes}
-    return " × ".join(f"{size}{str(k).translate(RAISED) * (k > 1)}" for size, k in powers.items()) or "all"
+    named = (f"{size}{str(k).translate(RAISED) * (k > 1)}" for size, k in powers.items())
+    return " × ".join(named) or "everybody"
 
 
-def _draw_kinds(axes: Axes, errors: np.ndarray, kinds: dict[str, np.ndarray]) -> None:
-    for place, chosen in enumerate(kinds.values()):
+def _long(names: Sequence[str]) -> bool:
+    """Return whether names are too long to stand side by side below columns."""
+    return sum(len(name) + 2 for name in names) > LABELS
+
+
+def _draw_columns(
+    axes: Axes, errors: np.ndarray, title: str, columns: dict[str, np.ndarray]
+) -> tuple[bool, tuple[float, float]]:
+    """Draw a column for each group of queries and one for all of them.
+
+    Return whether bars leave out exact answers, and the ends of the last column.
+    """
+    left_out, last = False, len(columns)
+    for place, chosen in enumerate(columns.values()):
         own = errors[chosen]
-        axes.vlines(place, own.min(), own.max(), color=VERMILION, linewidth=4, alpha=0.4)
-        axes.plot(place, math.sqrt(np.square(own).mean()), "D", color=VERMILION)
-    crowded = sum(len(name) + 2 for name in kinds) > LABELS
-    axes.set_xticks(range(len(kinds)), list(kinds), rotation=90 if crowded else 0)
-    axes.set_xlim(-0.6, len(kinds) - 0.4)
-    axes.set_xlabel("cells of the table")
-    apart = any(np.ptp(errors[chosen]) > 0 for chosen in kinds.values())
-    axes.set_title("error of every query, by table" + "\n(bars: least to largest)" * apart)
+        shown = own[own > 0] if title == QUESTION and own.any() else own
+        left_out = left_out or len(shown) < len(own)
+        axes.vlines(place, shown.min(), shown.max(), color=VERMILION, linewidth=4, alpha=0.4)
+        axes.plot(place, math.sqrt(np.square(shown).mean()), "D", color=VERMILION)
+    axes.plot(last, math.sqrt(np.square(errors).mean()), "D", color=VERMILION)
+    names = [shortened(name, LETTERS) for name in (*columns, EVERY)]
+    axes.set_xticks(range(last + 1), names, rotation=90 if _long(names) else 0)
+    axes.set_xlim(-0.6, last + 0.6)
+    axes.set_xlabel(title)
+    apart = any(np.ptp(errors[chosen]) > 0 for chosen in columns.values())
+    bars = "\n(bars: least to largest" + ",\nexact ones left out" * left_out + ")"
+    what = "errors of each question" if title == QUESTION else "error of every query, by table"
+    axes.set_title(what + bars * apart)
+    return left_out, (last - 0.4, last + 0.4)
 
 
 def _draw_types(axes: Axes, workload: Workload, through: Estimator, scale: float) -> np.ndarray:

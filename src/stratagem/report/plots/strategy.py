@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Sequence
 from functools import singledispatch
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from matplotlib import colormaps
@@ -17,7 +17,7 @@ from matplotlib.ticker import MaxNLocator
 from stratagem.estimators import estimator
 from stratagem.io.screen import presents
 from stratagem.math.number import count, real, spread
-from stratagem.report.plots.figure import GREY, PALE, page, ratio_text
+from stratagem.report.plots.figure import GREY, PALE, VERMILION, page, ratio_text
 from stratagem.report.plots.query_error import (
     LETTERS,
     NAMES,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, FigureBase
 
-    from stratagem.strategies import Pattern, Strategy
+    from stratagem.strategies import Pattern, Strategy, SurveyStrategy
     from stratagem.workloads import Attribute, Workload
 
 ROWS = 1 << 14
@@ -262,6 +262,29 @@ def _folded(pattern: Pattern) -> np.ndarray:
     return pattern.inside.reshape(min(sides, key=lambda side: (abs(math.log(side[1] / side[0])), side)))
 
 
+PARTS = 8
+"""Largest number of parts of a survey that are drawn, the likeliest first."""
+
+
+def draw_parts(axes: Axes, strategy: SurveyStrategy, attributes: Sequence[Attribute]) -> None:
+    """Draw how often each part of the questions is answered, by the names of its attributes."""
+    shown = sorted(strategy.parts, key=lambda one: -one.share)[:PARTS]
+    names = [" × ".join(attributes[i].name for i in one.attributes) for one in shown]
+    bars = axes.barh(range(len(shown)), [100 * one.share for one in shown], 0.7, color=VERMILION)
+    axes.bar_label(bars, [f"{100 * one.share:.3g} %" for one in shown], padding=3)
+    axes.set_yticks(range(len(shown)), [shortened(name, LETTERS) for name in names])
+    axes.invert_yaxis()
+    axes.set_xticks([])
+    axes.margins(x=0.3)
+    axes.spines["bottom"].set_visible(False)
+    axes.tick_params(length=0)
+    many = len(strategy.parts)
+    some = f"\n(the {len(shown)} likeliest)" if len(shown) < many else ""
+    axes.set_title(f"each device answers one of\n{many:,} part{'s' * (many != 1)} of the questions{some}")
+    axes.set_xlabel("share of the devices")
+    axes.set_ylabel("part")
+
+
 HEIGHT = 2.6
 """Height of a panel in inches."""
 BESIDE = 4.5
@@ -280,7 +303,8 @@ def plot_strategy(
 ) -> Figure:
     """Draw a strategy, whatever form it has, beside the error of every query that it is to answer.
 
-    Reports down and user types across for a table; the patterns for translates; one sentence for a protocol.
+    Reports down and user types across for a table; the patterns for translates; how often each part of a survey is
+    answered; one sentence for a protocol.
     `bound` is the least root mean square of the errors that any mechanism
     could have, per user.
 
@@ -300,14 +324,16 @@ def plot_strategy(
 
 
 def draw_strategy(figure: FigureBase, strategy: Runnable, attributes: Sequence[Attribute]) -> None:
-    """Draw a strategy alone: the table of its probabilities, its patterns, or a sentence.
+    """Draw a strategy alone: the table of its probabilities, its patterns, the shares of its parts, or a sentence.
 
-    Reports that are sets, hashes, real vectors or about parts have no table to draw: it says what one user sends.
+    Reports that are sets, hashes or real vectors have no table to draw: it says what one user sends.
     """
     if strategy.translated is not None:
         draw_patterns(figure, strategy.translated, attributes)
     elif strategy.enumerated is not None:
         draw_table(figure.subplots(), strategy.enumerated, attributes)
+    elif strategy.parted:
+        draw_parts(figure.subplots(), cast("SurveyStrategy", strategy), attributes)
     else:
         axes = figure.subplots()
         axes.axis("off")

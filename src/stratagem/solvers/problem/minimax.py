@@ -235,7 +235,8 @@ class Minimax(Problem):
         gap = gap / (1 + case.offset / added)
         near = replace(near, objective=added + case.offset)
         tight = case.tightened(case.bounds, near, gap, seconds)
-        return max(bounds, self.moved(case, tight), key=lambda bounds: bounds.best)
+        best = max(bounds, self.moved(case, tight), key=lambda bounds: bounds.best)
+        return replace(best, cut=tight.cut)
 
     @final
     def moved(self, case: Average, bounds: Bounds) -> Bounds:
