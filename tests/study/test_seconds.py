@@ -95,7 +95,7 @@ SEARCHING = [
     "tune",
     "bound",
     "compare",
-    "report",
+    "summary",
     "rounds",
 ]
 

@@ -16,6 +16,7 @@ from stratagem.estimation.working_set import (
     UNORDERED,
     Fit,
     most_likely,
+    most_plausible,
     nearest_on_simplex,
     sparse_minimum,
 )
@@ -264,6 +265,13 @@ def _ibu(evidence: Evidence, workload: Workload) -> np.ndarray:
     return evidence.users * most_likely(*evidence.listed)
 
 
+def _shrinkage(evidence: Evidence, workload: Workload) -> np.ndarray:
+    """Return the most plausible data vector beside a prior around even shares (see `most_plausible`)."""
+    _check_cells(evidence, "shrinkage")
+    N, ordered = evidence.users, workload.in_order and len(workload.domain.sizes) == 1
+    return N * most_plausible(evidence.data / N, N, evidence.noise, evidence.shares, ordered=ordered)
+
+
 def _check_cells(evidence: Evidence, name: str) -> None:
     if not evidence.by_cell:
         raise ValueError(
@@ -347,6 +355,14 @@ METHODS = {
             "@agrawal2001design",
             _ibu,
             UNORDERED,
+        ),
+        Method(
+            "shrinkage",
+            False,
+            "biased: towards even shares, and of ordered values towards their neighbours', as far as few reports tell "
+            "little; without effect for many",
+            "@efron1973stein",
+            _shrinkage,
         ),
     )
 }

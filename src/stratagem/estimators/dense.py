@@ -104,6 +104,14 @@ class DenseEvidence(Evidence):
         return True
 
     @property
+    def shares(self) -> np.ndarray:
+        return self.estimator.shares
+
+    @property
+    def noise(self) -> np.ndarray:
+        return self.estimator.least_spread - np.outer(self.shares, self.shares)
+
+    @property
     def listed(self) -> tuple[Strategy, np.ndarray] | None:
         strategy = self.estimator.listed
         return None if strategy is None else (strategy, self.counts)

@@ -65,6 +65,16 @@ class Evidence(ABC):
         return False
 
     @property
+    def shares(self) -> np.ndarray:
+        """The shares (n,) of the user types for which the scores were chosen; `by_cell` only."""
+        raise NotImplementedError
+
+    @property
+    def noise(self) -> np.ndarray:
+        """The covariance (n x n) of one report's estimate of the data vector at these shares; `by_cell` only."""
+        raise NotImplementedError
+
+    @property
     def listed(self) -> tuple[Strategy, np.ndarray] | None:
         """The strategy and the counts (m,) of all its reports, where these are at hand."""
         return None
