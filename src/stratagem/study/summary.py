@@ -174,7 +174,9 @@ def expect(found: Found, users: int) -> list[str]:
     size += " (standard error)"
     said = [f"With {users_text(users)} people and epsilon {found.problem.epsilon:g}, {off(workload, size)}."]
     if single is not None and workload.queries > 1:
-        said.append(f"The least accurate is off by {error_text(single, counts)}{' of them' * counts}.")
+        said.append(
+            f"Every single answer is typically off by {error_text(single, counts)}{' of them' * counts} or less."
+        )
     return said
 
 
@@ -225,7 +227,7 @@ def _better(ours: Found, published: Sequence[Found], users: int | None) -> str:
         return ""
     if users is not None:
         size = _number(errors(least, None, users).root_mean_square, users, workload)
-        return f"\nWith {best} the least accurate answer is off by {size}."
+        return f"\nWith {best} every single answer is typically off by {size} or less."
     needed = users_text(users_needed(least))
     return f"\nFor every answer {best} needs {needed} people; the objective worst-query may need fewer."
 
