@@ -80,7 +80,7 @@ ALIKE = 5e-4
 LOOKED_AT = 128
 """User types up to which every answer of every published mechanism is looked at, which takes a second."""
 WHOSE = {
-    "worst-query": "for the least accurate answer, on average over the values",
+    "worst-query": "for the hardest answer, on average over the values",
     "worst-case": "if everybody had the hardest value",
 }
 """Whose variance an objective is, where that is no average over the user types."""
@@ -264,7 +264,7 @@ def bound_sentences(problem: Problem, bounds: Bounds) -> str:
     least = fewest_users(problem, bounds)
     if least <= 1:
         return f"{at} the lower bound is too small to say how many people are needed."
-    goal = off(problem.workload, answers="the least accurate answer is" if problem.single else "")
+    goal = off(problem.workload, answers="every single answer is" if problem.single else "")
     return f"{at} at least {users_text(least)} people are needed so that {goal}. This holds for {EVERY}."
 
 
