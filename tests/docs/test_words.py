@@ -34,6 +34,7 @@ ALLOWED = {
     ("guides/survey.md", "people"): "users, ",
     ("guides/survey.md", "every answer"): "predicted error of the least accurate one",
     ("guides/collect.md", "people"): "as a user without rights",
+    ("guides/workload.md", "value or answer"): "the optimum itself, up to ten user types",
     ("", "reports per person"): "rounds Find the mechanism of a second round",
 }
 """The words that stay, by page or command and what is said elsewhere, with words that stand beside them."""

@@ -286,7 +286,7 @@ def test_rounds_are_those_of_people_who_took_part_in_all():
     found = memoised("pairs")
     with pytest.raises(ValueError, match="are not 2 reports per person"):
         found.estimate(np.array([3] + [0] * (found.outputs - 1)), rounds=2)
-    with pytest.raises(ValueError, match="has no memo"):
+    with pytest.raises(ValueError, match="devices memoise no answers"):
         replace(found, memo=None).estimate(np.ones(found.outputs, dtype=int), rounds=2)
     with pytest.raises(ValueError, match="number of rounds"):
         found.estimate(np.ones(found.outputs, dtype=int), rounds=0)

@@ -286,7 +286,5 @@ def _check_origin(mechanism: Mechanism, file: Path | str, tally: Tally, foreign:
         f"{f' ({named})' if named else ''}"
     )
     if tally.misplaced:
-        raise ValueError(
-            f"{sentence}, and none is of this one: give the mechanism file that they were made with"
-        )
+        raise ValueError(f"{sentence}, and none is of this one: give the file of that mechanism")
     note(f"{sentence} and not counted: count them with the mechanism file that they were made with")

@@ -150,9 +150,7 @@ def bound(
         raise ValueError("a bound needs a workload and --epsilon, or a proof to --check: give them")
     certificate = proof.certificate
     if certificate is not None and (over is not None or goal.objective != "average"):
-        raise ValueError(
-            "--certificate writes the proof of one bound on the average: leave out --over and --objective"
-        )
+        raise ValueError("--certificate proves one bound on the average: leave out --over and --objective")
     check_plot(plot, force=force)
     check_free(certificate, (".npz",), force=force)
     asked = load(workload, domain=domain, **queries.read())

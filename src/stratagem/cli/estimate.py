@@ -133,9 +133,7 @@ class AnswerOptions:
     ] = False
     rounds: Annotated[
         int,
-        Option(
-            help="Reports per person that the counts hold, of devices that keep a memoised answer; their mean is used."
-        ),
+        Option(help="Reports per person that the counts hold, of a memoised answer; their mean is used."),
     ] = 1
     top: Annotated[int | None, Option(min=1, help="Only the largest answers.")] = None
     marginal: Annotated[str | None, Option(help="a,b: the table of these attributes instead.")] = None

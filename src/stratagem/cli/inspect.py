@@ -104,9 +104,7 @@ def inspect(
         saved = read_saved(file)
         made = saved.bundled
         if memo is not None and made is None:
-            raise ValueError(
-                f"{file} is no mechanism file, which --memo needs: save the mechanism as *{SUFFIX}"
-            )
+            raise ValueError(f"{file} is no mechanism file, which --memo needs: save it as *{SUFFIX}")
         made = made if made is None or memo is None else made.memoised(memo)
         found = Revealed.of(saved.strategy, made, users, delta)
     with keeping():

@@ -140,15 +140,11 @@ def plan(
     seconds: SECONDS = None,
     out: Annotated[
         Path | None,
-        Option(
-            "-o",
-            "--out",
-            help="The mechanism file (bundle) to write, DATA.ldp.json or DATA-COLUMN.ldp.json by default.",
-        ),
+        Option("-o", "--out", help="The mechanism file (bundle), by default DATA[-COLUMN].ldp.json."),
     ] = None,
     page: Annotated[
         Path | None,
-        Option("--summary", "--report", help="The page to write, named like the mechanism file by default."),
+        Option("--summary", "--report", help="The page to write, by default beside that file."),
     ] = None,
     force: FORCE = False,
     json: JSON = False,

@@ -95,9 +95,7 @@ class ReportFormat:
                 f"the mechanism's identifier is {self.identifier!r}, but must be 64 lower-case hex digits: "
                 "take it from the mechanism file"
             )
-        outputs = integer(
-            self.outputs, "the number of outputs", 1, MOST_OUTPUTS, "take it from the mechanism file"
-        )
+        outputs = integer(self.outputs, "the number of outputs", 1, MOST_OUTPUTS, "take it from its file")
         object.__setattr__(self, "outputs", outputs)
 
     @property

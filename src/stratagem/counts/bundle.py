@@ -130,9 +130,7 @@ def parse(raw: bytes) -> CountMechanism:
 def _described(mechanism: CountMechanism) -> dict[str, str]:
     """Return a mechanism as a bundle stores it: the name of a closed form, else its table."""
     if mechanism.size > TABLE:
-        raise ValueError(
-            f"the table is for {mechanism.size} people, but a mechanism file holds at most {TABLE}"
-        )
+        raise ValueError(f"the table is for {mechanism.size} people, but a file holds at most {TABLE}")
     name, (cells, total) = mechanism.name, mechanism.whole()
     if not isinstance(name, str) or not name.isprintable() or len(name) > 80:
         raise ValueError("the table's name must be a text of at most 80 printable letters: rename it")

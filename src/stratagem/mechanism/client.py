@@ -62,7 +62,7 @@ ZONE = re.compile("[A-Z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*")  # a name of the IA
 DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]{1,9})?|[+-]?inf(inity)?", re.IGNORECASE)
 MISSING = ("", "na", "n/a", "nan", "null", "none")  # texts that stand for no number, date or time
 OTHER, NO_ANSWER = "other", "no answer"  # values for what lies in no bin, and for an empty or missing answer
-ADVICE = "use the file that stratagem wrote, unchanged"
+ADVICE, FILE = "use the file that stratagem wrote, unchanged", "the mechanism file"
 
 REPORT_SCHEMA = {
     "type": "object",
@@ -101,9 +101,7 @@ def accepted(bundle: dict[str, Any], at_most: float = CEILING, sha256: str | Non
     ceiling, epsilon = Fraction(text), Fraction(*map(int, bundle["epsilon"]))
     if (epsilon := Fraction(bundle["memo"]["epsilon"]["any"]) if "memo" in bundle else epsilon) > ceiling:
         stated, most = f"{float(epsilon):.15g}", f"at most {float(ceiling):.15g} is accepted"
-        raise ValueError(
-            f"the mechanism file has epsilon {stated}, but {most}: use another, or say at_most={stated}"
-        )
+        raise ValueError(f"{FILE} has epsilon {stated}, but {most}: use another, or say at_most={stated}")
     if sha256 not in (None, bundle["sha256"]):
         stated = f"{bundle['sha256']}, but {_short(sha256)}"
         raise ValueError(f"the mechanism file has the sha256 {stated} is asked for: use that one")
@@ -163,9 +161,7 @@ def unsealed(raw: bytes, form: str, version: int, keys: str, optional: str = "")
     except RecursionError:
         raise ValueError(f"the mechanism file is nested too deeply: {ADVICE}") from None
     except ValueError as error:
-        raise ValueError(
-            f"the mechanism file is not plain JSON ({str(error.args[-1])[:80]}): {ADVICE}"
-        ) from None
+        raise ValueError(f"{FILE} is not plain JSON ({str(error.args[-1])[:80]}): {ADVICE}") from None
     level = [bundle]
     for _ in range(DEPTH + 1):
         nested = [x.values() if isinstance(x, dict) else x for x in level if isinstance(x, dict | list)]
@@ -174,9 +170,7 @@ def unsealed(raw: bytes, form: str, version: int, keys: str, optional: str = "")
     known = isinstance(bundle, dict) and bundle.get("format") == form
     _require(known, f"the mechanism file does not name the format {form}")
     if type(found := bundle.get("version")) is not int or found != version:
-        raise ValueError(
-            f"the mechanism file has version {found!r:.40}, but this client reads {version}: update it"
-        )
+        raise ValueError(f"{FILE} has version {found!r:.40}, but this client reads {version}: update it")
     exact_keys(bundle, "the mechanism file", keys, optional)
     same = bundle["sha256"] == fingerprint(bundle)
     _require(same, "the mechanism file was changed after it was written, its sha256 differs")
@@ -189,9 +183,7 @@ def fingerprint(bundle: Mapping[str, Any]) -> str:
     try:
         text = json.dumps(rest, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode("utf-8")
     except (ValueError, RecursionError):
-        raise ValueError(
-            f"the mechanism file holds text that is not Unicode, or too much: {ADVICE}"
-        ) from None
+        raise ValueError(f"{FILE} holds text that is not Unicode, or too much: {ADVICE}") from None
     return hashlib.sha256(text).hexdigest()
 
 

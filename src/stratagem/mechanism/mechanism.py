@@ -284,15 +284,12 @@ class Mechanism:
         return estimate(self.strategy, counts, asked, base=self.workload, **options)
 
     def _rounds(self, number: int) -> list[Rounds]:
-        k = integer(
-            number, "the number of reports per person", 1, 1 << 53, "give how often each person reported"
-        )
+        k = integer(number, "the number of reports per person", 1, 1 << 53, "give how often each reported")
         if k == 1:
             return []
         if self.memo is None:
             raise ValueError(
-                f"{k:,} reports per person were given, but this mechanism has no memoised answers: "
-                "estimate from one of each"
+                f"{k:,} reports per person were given, but devices memoise no answers: estimate from one of each"
             )
         return [Rounds(k, alpha, float(self.memo.permanent)) for alpha in self.memo.repeats]
 
@@ -370,9 +367,7 @@ def _mechanism(bundle: Mapping[str, Any]) -> Mechanism:
     attributes = tuple(map(Attribute.of, bundle["domain"]))
     stated = Domain(*attributes)
     if (stated.names, stated.sizes) != (workload.domain.names, workload.domain.sizes):
-        raise ValueError(
-            "the workload has another domain than the mechanism file: use the file that stratagem wrote"
-        )
+        raise ValueError("the workload has another domain than the table: use the file that stratagem wrote")
     workload = over(workload, attributes)
     table = KINDS[bundle["table"]["kind"]].of(bundle["table"], workload.domain.sizes)
     numerator, denominator = map(int, bundle["epsilon"])

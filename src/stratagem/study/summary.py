@@ -174,9 +174,8 @@ def expect(found: Found, users: int) -> list[str]:
     size += " (standard error)"
     said = [f"With {users_text(users)} people and epsilon {found.problem.epsilon:g}, {off(workload, size)}."]
     if single is not None and workload.queries > 1:
-        said.append(
-            f"Every single answer is typically off by {error_text(single, counts)}{' of them' * counts} or less."
-        )
+        most = f"{error_text(single, counts)}{' of them' * counts}"
+        said.append(f"Every single answer is typically off by {most} or less.")
     return said
 
 
