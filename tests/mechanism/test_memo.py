@@ -288,7 +288,7 @@ def test_rounds_are_those_of_people_who_took_part_in_all():
         found.estimate(np.array([3] + [0] * (found.outputs - 1)), rounds=2)
     with pytest.raises(ValueError, match="devices memoise no answers"):
         replace(found, memo=None).estimate(np.ones(found.outputs, dtype=int), rounds=2)
-    with pytest.raises(ValueError, match="number of rounds"):
+    with pytest.raises(ValueError, match="number of reports per person"):
         found.estimate(np.ones(found.outputs, dtype=int), rounds=0)
 
 
