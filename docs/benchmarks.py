@@ -27,10 +27,10 @@ CASES = {
 HEAD = """\
 # Benchmarks
 
-How good are the strategies, and how long does the search take? `python docs/benchmarks.py` writes this page again.
+How good are the mechanisms, and how long does the search take? `python docs/benchmarks.py` writes this page again.
 
 * **ours** and **best published**: by how many per cent the [objective](glossary.md#objective) is above the
-  [lower bound](glossary.md#bound). No strategy with unbiased estimates from one report per user is below 0 %.
+  [lower bound](glossary.md#bound). No mechanism with unbiased estimates from one report per person is below 0 %.
 * **bound**: that lower bound.
 * **seconds**: processor time of the search, all cores together, with all bounds and all published mechanisms, each
   tuned to its best. The first row of a new size includes the time to compile it.

@@ -189,8 +189,8 @@ def test_bound_of_a_domain_that_nobody_can_count(capsys):
     status, out, err = run(capsys, *command, "--details")
     assert status == 0
     assert all(f"\n{name} " in out for name in list(data)[:-2])
-    assert "This holds for every mechanism with unbiased estimates from one report per user." in plain(out)
-    assert "per user type" in err
+    assert "This holds for every mechanism with unbiased estimates from one report per person." in plain(out)
+    assert "per value" in err
 
 
 def test_bound_of_a_long_attribute(capsys):

@@ -85,9 +85,7 @@ def test_a_workload_gets_a_memo_whose_reports_are_estimated_over_rounds(tmp_path
     assert len([*(tmp_path / "anna").iterdir()]) == 1
     assert_refused(capsys, ("randomise", out, "--value", 2), "name a folder with --memo")
     assert_refused(capsys, ("randomise", out, "--value", 2, "--memo", tmp_path / "eve"), "is no folder")
-    assert_refused(
-        capsys, ("estimate", out, counts, "--rounds", 2), "not the same number in each of 2 rounds"
-    )
+    assert_refused(capsys, ("estimate", out, counts, "--rounds", 2), "are not 2 reports per person")
 
 
 SURVEY = """
@@ -128,9 +126,7 @@ def test_a_survey_gets_a_memo_whose_reports_are_about_one_part(tmp_path, capsys)
     assert run(capsys, "aggregate", out, reports, "-o", counts)[0] == 0
     estimated = run_json(capsys, "estimate", out, counts, "--rounds", 2)
     assert (estimated["users"], estimated["epsilon"], estimated["rounds"]) == (12, 2.0, 2)
-    assert_refused(
-        capsys, ("estimate", out, counts, "--rounds", 5), "not the same number in each of 5 rounds"
-    )
+    assert_refused(capsys, ("estimate", out, counts, "--rounds", 5), "are not 5 reports per person")
     assert_refused(capsys, ("randomise", out, "--value", answers[0]), "name a folder with --memo")
     assert run(capsys, "summary", out, "-o", tmp_path / "page.html")[0] == 0
 

@@ -18,7 +18,7 @@ from stratagem.cli.command import GROUPS
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = sorted(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
-NAMES = {"all": "show_all", "report": "page", "map": "mapping", "as": "as_is", "guess": "guess_cap"}
+NAMES = {"all": "show_all", "summary": "page", "map": "mapping", "as": "as_is", "guess": "guess_cap"}
 NAMES |= {"shuffled": "shuffled_by", "delta": "central_delta", "memo": "permanent", "reports": "averaged"}
 """Parameters by the beginnings of options that are called otherwise."""
 

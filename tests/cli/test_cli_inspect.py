@@ -118,7 +118,7 @@ def test_what_is_no_bundle_is_refused(tmp_path, capsys):
     assert_refused(capsys, ("inspect", "missing.ldp.json"), "missing.ldp.json")
     path = st.optimise(st.prefix(4), 1.0).save(tmp_path / "doubles.npz")
     assert run_json(capsys, "inspect", path)["epsilon"] <= 1
-    assert_refused(capsys, ("inspect", path, "--memo", 2), "is no bundle, which a memo needs")
+    assert_refused(capsys, ("inspect", path, "--memo", 2), "is no mechanism file, which --memo needs")
 
 
 @pytest.mark.parametrize("command", ["attack", "metric", "repeat", "shuffle"])

@@ -144,7 +144,7 @@ def test_data_that_does_not_fit_is_refused(capsys, saved, delays, name):
 @pytest.mark.parametrize("command", ["simulate", "export"])
 def test_files_that_are_no_strategies_are_refused(capsys, tmp_path, delays, command):
     rest = ["--data", delays, "--column", "delay"] if command == "simulate" else ["-o", tmp_path / "s.csv"]
-    assert_refused(capsys, [command, delays, *rest], "is a .csv file, but a saved strategy")
+    assert_refused(capsys, [command, delays, *rest], "is a .csv file, but a saved mechanism")
     assert_refused(capsys, [command, tmp_path / "absent.npz", *rest], "cannot be read")
 
 

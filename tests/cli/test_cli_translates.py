@@ -70,7 +70,7 @@ def test_an_audit_at_a_hundred_attributes(capsys, hundred):
 def test_what_is_too_large_for_a_matrix_stays_a_bundle(capsys, hundred, tmp_path):
     status, out, err = run(capsys, "export", hundred[0], "-o", tmp_path / "again.ldp.json")
     assert (status, err) == (0, "")
-    assert "55218886430400 possible reports x about 10^30 user types" in out
+    assert "55218886430400 possible reports x about 10^30 values" in out
     assert (tmp_path / "again.ldp.json").read_bytes() == hundred[0].read_bytes()
     for name, words in (("x.npz", "too large"), ("x.csv", "too large")):
         assert_refused(capsys, ["export", hundred[0], "-o", tmp_path / name], words)

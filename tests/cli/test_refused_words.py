@@ -209,8 +209,8 @@ def test_what_is_wrong_is_said_with_what_helps(capsys, monkeypatch, folder, name
 @pytest.mark.parametrize(
     ("command", "words"),
     [
-        (("optimise", "--step=.1"), ("found: ",)),
-        (("optimise", "--shuffled-by=1000", "--epsilon=.1", "--seconds=2"), ("found: ",)),
+        (("optimise", "--step=.1"), ("possible reports: ",)),
+        (("optimise", "--shuffled-by=1000", "--epsilon=.1", "--seconds=2"), ("possible reports: ",)),
     ],
 )
 def test_edges_say_what_the_domain_is(capsys, command, words):

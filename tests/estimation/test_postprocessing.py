@@ -25,7 +25,7 @@ from tables import WORKLOADS
 
 EVERY = tuple(METHODS)
 BIASED = tuple(name for name, method in METHODS.items() if not method.unbiased)
-HOLDS_ALL = ("norm-sub", "simplex", "wnnls", "maximum-entropy", "ripple", "ibu")
+HOLDS_ALL = ("norm-sub", "simplex", "wnnls", "maximum-entropy", "ripple", "ibu", "shrinkage")
 """Methods whose data vector holds exactly N users."""
 SPARSE = np.array([600, 300, 90, 10, 0, 0, 0, 0])
 FALSE_ALARM = 5.0

@@ -141,7 +141,7 @@ def test_a_simulation_says_what_came_out():
     x = np.array([500, 300, 150, 50])
     run = st.simulate(st.prefix(4), st.published.randomised_response(4, 1.0), x, repetitions=20)
     text = str(run)
-    assert "4 queries, 1,000 users, 20 repetitions" in text
+    assert "4 queries, 1,000 people, 20 repetitions" in text
     assert f"{run.ratio:.3f} ± {run.ratio_error:.3f} of it" in text
     exact = st.simulate(st.total(4), st.published.randomised_response(4, 1.0), x, repetitions=2)
     assert "none was predicted" in str(exact)

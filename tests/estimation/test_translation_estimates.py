@@ -106,7 +106,9 @@ def test_the_covariance_of_a_table_is_that_of_the_matrix(about):
     assert np.abs(cells.sum(axis=1)).max() < 1e-8 * np.abs(cells).max(), "the total is known"
 
 
-@pytest.mark.parametrize("method", ["norm-sub", "wnnls", "maximum-entropy", "base-cut", "ripple", "ibu"])
+@pytest.mark.parametrize(
+    "method", ["norm-sub", "wnnls", "maximum-entropy", "base-cut", "ripple", "ibu", "shrinkage"]
+)
 def test_post_processing_of_a_small_domain_is_that_of_the_matrix(method):
     strategy = torus()
     counts, workload = collected(strategy), st.histogram(domain(strategy))

@@ -75,7 +75,7 @@ def test_both_clients_accept_the_same(name, tmp_path):
 
 def test_a_pipe_is_no_bundle(tmp_path):
     os.mkfifo(tmp_path / "x.ldp.json")
-    with pytest.raises(ValueError, match="is a device, a pipe or a socket: name a bundle"):
+    with pytest.raises(ValueError, match="is a device, a pipe or a socket: name a mechanism file"):
         load(tmp_path / "x.ldp.json")
 
 

@@ -144,9 +144,9 @@ def test_damaged_files_are_one_sentence(tmp_path, name, change):
 
 def test_strategies_and_missing_files_are_no_certificates(tmp_path):
     path = st.optimise(st.prefix(4), 1.0).save(tmp_path / "strategy.npz")
-    with pytest.raises(ValueError, match="no certificate"):
+    with pytest.raises(ValueError, match="no proof of a bound"):
         load_certificate(path)
-    with pytest.raises(ValueError, match=re.escape("give the path of a certificate")):
+    with pytest.raises(ValueError, match=re.escape("give the path of a proof of a bound")):
         load_certificate(tmp_path / "nothing.npz")
 
 

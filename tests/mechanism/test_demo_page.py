@@ -387,7 +387,7 @@ def test_a_bundle_that_does_not_hold_asks_nothing_and_another_can_be_chosen(show
     broken, good = tmp_path / "broken.ldp.json", mechanism("edges").save(tmp_path / "edges.ldp.json")
     broken.write_bytes(mechanism("labels").text.replace(b"nein", b"Nein"))
     page.locator("#file").set_input_files(broken)
-    page.get_by_text("the bundle was changed after it was written").wait_for()
+    page.get_by_text("the mechanism file was changed after it was written").wait_for()
     assert page.locator("#question").is_hidden()
     page.locator("#file").set_input_files(good)
     page.get_by_text("edges.ldp.json was read and checked.").wait_for()

@@ -95,7 +95,7 @@ def test_the_form_takes_no_other_bundle_than_its_own(show, tmp_path):
     page.reload()
     page.get_by_text("This form cannot be used here, and nothing was sent.").wait_for()
     said = page.locator("#outcome").inner_text()
-    assert f"the bundle has the sha256 {other.identifier}, but" in said
+    assert f"the mechanism file has the sha256 {other.identifier}, but" in said
     assert page.locator("#ask").is_hidden()
 
 

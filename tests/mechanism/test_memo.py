@@ -284,11 +284,11 @@ def test_intervals_of_means_cover_as_often_as_they_say(rng):
 
 def test_rounds_are_those_of_people_who_took_part_in_all():
     found = memoised("pairs")
-    with pytest.raises(ValueError, match="not the same number in each of 2 rounds"):
+    with pytest.raises(ValueError, match="are not 2 reports per person"):
         found.estimate(np.array([3] + [0] * (found.outputs - 1)), rounds=2)
-    with pytest.raises(ValueError, match="has no memo"):
+    with pytest.raises(ValueError, match="devices memoise no answers"):
         replace(found, memo=None).estimate(np.ones(found.outputs, dtype=int), rounds=2)
-    with pytest.raises(ValueError, match="number of rounds"):
+    with pytest.raises(ValueError, match="number of reports per person"):
         found.estimate(np.ones(found.outputs, dtype=int), rounds=0)
 
 

@@ -380,11 +380,11 @@ def test_a_mean_as_of_independent_reports_would_state_too_little():
 def test_rounds_are_those_of_people_who_took_part_in_all():
     found = FOUND("two tables")
     counts = np.full(found.outputs, 4)
-    with pytest.raises(ValueError, match="not the same number in each of 7 rounds"):
+    with pytest.raises(ValueError, match="are not 7 reports per person"):
         found.estimate(counts, rounds=7).raw()
     counts[0] += 2
     counts[-1] += 2  # the total fits, and neither part does
-    with pytest.raises(ValueError, match="not the same number in each of 4 rounds"):
+    with pytest.raises(ValueError, match="are not 4 reports per person"):
         found.estimate(counts, rounds=4).raw()
     assert found.estimate(counts, rounds=2).users == counts.sum() // 2
 

@@ -168,7 +168,7 @@ CONTENTS = {
 def test_files_that_are_no_archives_are_refused(tmp_path, name):
     path = tmp_path / "s.npz"
     path.write_bytes(CONTENTS[name]())
-    with pytest.raises(ValueError, match="is not a strategy"):
+    with pytest.raises(ValueError, match="is not a saved mechanism"):
         load(path)
 
 

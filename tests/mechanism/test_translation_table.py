@@ -96,7 +96,7 @@ def test_a_cycle_longer_than_clients_read_is_refused():
 
 def test_too_many_bytes_of_patterns_are_refused(monkeypatch):
     monkeypatch.setattr(rounding, "LIMIT", 8)
-    with pytest.raises(ValueError, match="the patterns take 6 bytes, but a bundle holds 4"):
+    with pytest.raises(ValueError, match="the patterns take 6 bytes, but a mechanism file holds 4"):
         rounded(orbit((16,), (16,), 1.0, patterns=3), Fraction(1))
 
 

@@ -108,7 +108,7 @@ def test_answers_without_error_are_compared_too(tmp_path):
     [
         ([1, 2, 3], "hold 6 nonnegative whole numbers"),
         ([1, 2, 3, 4, 5, -1], "whole numbers"),
-        ([0] * 6, "counts no users, but at least one is needed"),
+        ([0] * 6, "counts no people, but at least one is needed"),
         ([0.5] * 6, "whole numbers"),
         ([math.nan] * 6, "whole numbers"),
         (["a"] * 6, "whole numbers"),

@@ -392,6 +392,6 @@ def test_a_design_for_a_matrix_is_saved_as_one_and_no_bundle_is_made(tmp_path):
     assert again.epsilon == design.epsilon == d.max()
     for made in (design.mechanism, lambda: design.save(tmp_path / "near.ldp.json")):
         with pytest.raises(
-            ValueError, match="a bundle states the steps of a line, but these distances are a matrix"
+            ValueError, match="a mechanism file states the steps of a line, but these distances are a matrix"
         ):
             made()

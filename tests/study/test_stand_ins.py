@@ -117,7 +117,7 @@ def test_the_matrix_of_a_solution(solution):
 def test_a_strategy_too_large_for_a_matrix_is_refused(tmp_path):
     large = st.optimise(st.marginals("2^100", 1), 1.0, seconds=0.5)
     for call in (lambda: large.matrix, lambda: large.save(tmp_path / "s.npz")):
-        with pytest.raises(ValueError, match=r"too large: save it as a bundle, \*\.ldp\.json"):
+        with pytest.raises(ValueError, match=r"too large: save it as a mechanism file, \*\.ldp\.json"):
             call()
     assert list(tmp_path.iterdir()) == []
     assert st.load_mechanism(large.save(tmp_path / "s.ldp.json")).outputs == large.strategy.outputs

@@ -41,7 +41,7 @@ CASES = {
     "counts short": (lambda: simulated(ONES[:3]), "4 nonnegative whole numbers"),
     "counts nan": (lambda: simulated(np.full(4, np.nan)), "4 nonnegative whole numbers"),
     "counts huge": (lambda: simulated(np.full(4, 1e30)), "can be drawn"),
-    "counts none": (lambda: simulated(0 * ONES), "counts no users"),
+    "counts none": (lambda: simulated(0 * ONES), "counts no people"),
     "repetitions text": (lambda: simulated(ONES, repetitions="x"), "repetitions is 'x'"),
     "workloads as numbers": (lambda: st.bound_sweep([3, 4], 1.0), "3 was given among the workloads"),
     "solver by a number": (lambda: st.optimise(W, 1.0, 3), r"st.Auto\(\) or .quick"),

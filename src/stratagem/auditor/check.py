@@ -27,7 +27,7 @@ CHECKS = {
     "independence": "an output does not depend on the last one, of all or of its type (chi-squared of pairs)",
     "value before": "an output does not favour the value asked before (exact sign test)",
     "id bytes": "the bytes of ids are uniform (chi-squared)",
-    "schema": "every report has the form that the bundle describes",
+    "schema": "every report has the form that the mechanism file describes",
     "fresh ids": "no id comes twice",
 }
 """Statement that each check tests, by the name of the check."""

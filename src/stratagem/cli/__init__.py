@@ -92,11 +92,11 @@ for _command, _example in COMMANDS:
 
 
 RETIRED = {
-    "attack": "inspect FILE says what reports tell, optimise WORKLOAD --guess-cap 0.1 finds a strategy that tells less",
+    "attack": "inspect FILE says what reports tell, optimise WORKLOAD --guess-cap 0.1 finds mechanisms that tell less",
     "metric": "use optimise WORKLOAD --step 0.1",
-    "repeat": "use optimise WORKLOAD --epsilon 0.5 --memo 2, or inspect FILE --memo 2 for a bundle",
+    "repeat": "use optimise WORKLOAD --epsilon 0.5 --memo 2, or inspect FILE --memo 2 for a mechanism file",
     "shuffle": "inspect FILE says what shuffled reports tell, and optimise WORKLOAD --epsilon 0.1 --shuffled-by 10000 "
-    "finds the best strategy behind a shuffler",
+    "finds the best mechanism behind a shuffler",
 }
 """Commands that are gone, and what to type instead."""
 

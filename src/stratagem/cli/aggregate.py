@@ -77,7 +77,7 @@ def collected(
 def counted_alone(mechanism: Mechanism, reports: str) -> Tally:
     """Return the tally of one file of reports, and say what became of them."""
     found = collected(mechanism, [reports], None, "refuse", first=False)
-    _check_origin(mechanism, "its bundle", found.tally, found.foreign)
+    _check_origin(mechanism, "its mechanism file", found.tally, found.foreign)
     for line in (summary(found), *found.lines):
         note(line)
     return found.tally
@@ -286,5 +286,5 @@ def _check_origin(mechanism: Mechanism, file: Path | str, tally: Tally, foreign:
         f"{f' ({named})' if named else ''}"
     )
     if tally.misplaced:
-        raise ValueError(f"{sentence}, and none is of this one: give the bundle that they were made with")
-    note(f"{sentence} and not counted: count them with the bundle that they were made with")
+        raise ValueError(f"{sentence}, and none is of this one: give the file of that mechanism")
+    note(f"{sentence} and not counted: count them with the mechanism file that they were made with")

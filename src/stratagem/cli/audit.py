@@ -40,15 +40,15 @@ class AuditOptions:
         ),
     ] = None
     samples: Annotated[
-        int | None, Option(min=100, help="Reports of each user type; a million in all if not given.")
+        int | None, Option(min=100, help="Reports of each value; a million in all if not given.")
     ] = None
-    types: Annotated[int, Option(min=2, help="Most user types to test.")] = 256
+    types: Annotated[int, Option(min=2, help="Most values to test.")] = 256
     false_alarm: Annotated[
         float, Option(help="Probability that correct clients fail, all of them together.")
     ] = 1e-6
     seed: Annotated[
         int | None,
-        Option(min=0, help="Repeats the choice of user types and their order; reports stay random."),
+        Option(min=0, help="Repeats the choice of values and their order; reports stay random."),
     ] = None
 
     def check(self) -> None:

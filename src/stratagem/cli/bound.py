@@ -38,13 +38,13 @@ SOON = 1e-3
 
 @options
 class ProofOptions:
-    """A certificate to write or to check."""
+    """A proof to write or to check."""
 
     certificate: Annotated[
-        Path | None, Option(metavar="FILE.npz", help="Write arrays that prove the nonnegative bound.")
+        Path | None, Option(metavar="FILE.npz", help="Write the proof of the bound, as arrays.")
     ] = None
     check_file: Annotated[
-        Path | None, Option("--check", metavar="FILE", help="Compute the bound of a certificate again.")
+        Path | None, Option("--check", metavar="FILE", help="Compute the bound of a proof again.")
     ] = None
 
 
@@ -83,7 +83,7 @@ class Bounded:
                 for place, point in zip(self.line.places, self.line.points, strict=True)
             )
             yield from (
-                f"No ε-LDP strategy with {SCOPE} has an objective below {best}.",
+                f"No ε-LDP mechanism with {SCOPE} has an objective below {best}.",
                 "",
                 self.line.table(),
             )
@@ -109,7 +109,7 @@ def bound(
         str | None,
         Argument(metavar="WORKLOAD", help="A name of `stratagem list`, or a .toml, .npy or .csv file."),
     ] = None,
-    epsilon: Annotated[float | None, Option(help="Privacy budget of one user, in nats.")] = None,
+    epsilon: Annotated[float | None, Option(help="Privacy budget of one person, in nats.")] = None,
     domain: DOMAIN = None,
     queries: QueryOptions,
     goal: GoalOptions,
@@ -132,9 +132,9 @@ def bound(
     force: FORCE = False,
     json: JSON = False,
 ) -> None:
-    """Compute lower bounds on the objective of every unbiased strategy for a workload, once or along an axis.
+    """Compute lower bounds on the objective of every unbiased mechanism for a workload, once or along an axis.
 
-    They hold for unbiased estimates from one report per user. Biased estimates may have smaller errors; what no
+    They hold for unbiased estimates from one report per person. Biased estimates may have smaller errors; what no
     estimate can reach is said with --people.
     """
     from stratagem.math.privacy import check
@@ -142,12 +142,12 @@ def bound(
 
     if proof.check_file is not None:
         if workload is not None or epsilon is not None:
-            raise ValueError("--check reads workload and epsilon from the certificate: leave out both")
+            raise ValueError("--check reads workload and epsilon from the proof: leave out both")
         _check(proof.check_file, json=json)
         return
     epsilon = first_budget(epsilon, over)
     if workload is None or epsilon is None:
-        raise ValueError("a bound needs a workload and --epsilon, or a certificate to --check: give them")
+        raise ValueError("a bound needs a workload and --epsilon, or a proof to --check: give them")
     certificate = proof.certificate
     if certificate is not None and (over is not None or goal.objective != "average"):
         raise ValueError("--certificate proves one bound on the average: leave out --over and --objective")
@@ -173,11 +173,11 @@ def bound(
         write_json(found.record() | proved)
         return
     if not all(point.problem.workload.counted for point in line.points):
-        note("the domain is beyond 2^53 cells: bounds are per user type, on L/n")
+        note("the domain is beyond 2^53 cells: bounds are per value, on L/n")
     write_result(found, json=False)
     note_incomplete(over is None or line.complete)
     if proved:
-        write(f"certificate of {proved['certified']:,.6f} written to {certificate}")
+        write(f"proof of the bound {proved['certified']:,.6f} written to {certificate}")
     write_files(drawn=plot)
 
 
@@ -190,7 +190,7 @@ def _computed(workloads: Any, budgets: Any, goal: dict[str, Any], *, tight: bool
 
 
 def _certified(point: BoundPoint, path: Path, *, tight: bool) -> tuple[BoundSweep, dict[str, Any]]:
-    """Write a certificate of the nonnegative bound, and return the bounds with it, and its value by name."""
+    """Write a proof of the nonnegative bound, and return the bounds with it, and its value by name."""
     from stratagem.study.bound_table import BoundSweep
 
     with progress("proving the bound"):
@@ -200,7 +200,7 @@ def _certified(point: BoundPoint, path: Path, *, tight: bool) -> tuple[BoundSwee
 
 
 def _check(path: Path, *, json: bool) -> None:
-    """Say what a certificate proves.
+    """Say what a file proves.
 
     Raises:
         ValueError: for a file that proves less than it states.

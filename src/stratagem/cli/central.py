@@ -106,7 +106,7 @@ def count(
         Option(
             "-o",
             "--out",
-            help="Save as .count.json (the bundle that runs), .npz (doubles) or .csv (the matrix).",
+            help="Save as .count.json (the mechanism file), .npz (doubles) or .csv (the matrix).",
         ),
     ] = None,
     force: FORCE = False,

@@ -119,7 +119,7 @@ def _announce(server: Server, state: Path, host: str, port: int) -> None:
     facts = {
         "form": f"{place}/",
         "results": f"{place}/results",
-        "token": f"{server.token} (the password of the results; type any user name)",
+        "token": f"{server.token} (the password of the results; type any name)",
         "file": state,
         "so far": counted(server.before, "report"),
     }

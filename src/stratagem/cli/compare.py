@@ -37,7 +37,7 @@ SHOWN = 5
 def compare(
     *,
     workload: WORKLOAD,
-    epsilon: Annotated[float | None, Option(help="Privacy budget of one user, in nats.")] = None,
+    epsilon: Annotated[float | None, Option(help="Privacy budget of one person, in nats.")] = None,
     asked: AskedOptions,
     sample: SampleOptions,
     over: OVER = None,
@@ -51,10 +51,10 @@ def compare(
     force: FORCE = False,
     json: JSON = False,
 ) -> None:
-    """Set an optimised strategy beside every published mechanism and every lower bound.
+    """Set an optimised mechanism beside every published mechanism and every lower bound.
 
     With --data also the error that each is expected to make on that file: exact, and nothing of it goes into
-    the strategies. Without --domain the domain follows from --edges, --labels or the values of the column.
+    the mechanisms. Without --domain the domain follows from --edges, --labels or the values of the column.
     """
     from stratagem.io.table import SUFFIXES
     from stratagem.workloads.given import leaves_domain
@@ -129,11 +129,11 @@ class Compared:
             f"asked: {request.name} over {domain}, {where}, objective {request.goal['objective']}",
         )
         if request.users is not None:
-            made = "the prior" if request.asked.goal.prior else "all user types alike"
+            made = "the prior" if request.asked.goal.prior else "all values alike"
             yield from found_lines(request)
             values = " but the values" if request.layout is not None and request.layout.found else ""
             yield f"mechanisms made for {made}: nothing of the data goes into them{values}"
-            yield "error: expected for an answer on these data, root mean square, in users; exact, by formula"
+            yield "error: expected for an answer on these data, root mean square, in people; exact, by formula"
         if self.single and (options := more(first, SHOWN, **shown)):
             yield f"more:  {options}"
 

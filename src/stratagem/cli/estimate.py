@@ -133,16 +133,16 @@ class AnswerOptions:
     ] = False
     rounds: Annotated[
         int,
-        Option(help="Reports of every person that the counts hold, made with a memo; their mean is used."),
+        Option(help="Reports per person that the counts hold, of a memoised answer; their mean is used."),
     ] = 1
     top: Annotated[int | None, Option(min=1, help="Only the largest answers.")] = None
     marginal: Annotated[str | None, Option(help="a,b: the table of these attributes instead.")] = None
     synthetic: Annotated[
         Path | None,
         Option(
-            metavar="PEOPLE",
-            help="Write as many people who do not exist, with nearly the same tables of --order attributes (2), to a "
-            ".csv or .parquet file.",
+            metavar="RECORDS",
+            help="Write as many synthetic records, with nearly the same tables of --order attributes (2), to a .csv or "
+            ".parquet file.",
         ),
     ] = None
     queries: Annotated[int, Option(min=1, help="Answers to show, evenly spread.")] = 10
@@ -306,7 +306,7 @@ def _synthetic(found: Estimate, order: int | None, path: Path) -> SyntheticPeopl
     """Write synthetic people from the tables of some attributes, and return them."""
     from stratagem.estimation.released import release, synthetic_people
 
-    with progress("synthetic people"):
+    with progress("synthetic records"):
         people = synthetic_people(release(found, order or min(2, len(found.workload.domain.sizes))))
         people.save(path, overwrite=True)
     return people
@@ -343,7 +343,7 @@ def _quantile(found: Estimate, text: str, *, of_all: bool) -> Quantile:
 def rounds(
     file: BUNDLE,
     counts: COUNTS,
-    out: Annotated[Path, Option("-o", "--out", help="The bundle of the second round, *.ldp.json.")],
+    out: Annotated[Path, Option("-o", "--out", help="The mechanism file of the second round, *.ldp.json.")],
     users: Annotated[
         int | None, Option(help="People of the second round, by default four for each report of the first.")
     ] = None,
@@ -357,8 +357,8 @@ def rounds(
 ) -> None:
     """Find the mechanism of a second round: bins merged to equal shares by what a first round of a few people told.
 
-    The first bundle asks for prefixes or ranges of numbers, dates or times. Deal people at random: each takes part in
-    one round only. Then `stratagem estimate SECOND COUNTS` answers from the second round, without a bias.
+    The first mechanism asks for prefixes or ranges of numbers, dates or times. Deal people at random: each takes part
+    in one round only. Then `stratagem estimate SECOND COUNTS` answers from the second round, without a bias.
     """
     from stratagem.math.number import counted
     from stratagem.mechanism.mechanism import SUFFIX, load_mechanism

@@ -43,8 +43,8 @@ class PageOptions:
     web: Annotated[
         Path | None,
         Option(
-            help="A folder for a web server: a form that asks one person, its client, and the bundle. With --submit "
-            "it sends the report; --demo writes a page that shows the mechanism instead."
+            help="A folder for a web server: a form that asks one person, its client, and the mechanism file. With "
+            "--submit it sends the report; --demo writes a page that shows the mechanism instead."
         ),
     ] = None
     question: Annotated[str, Option(help="With --web: the question that the form asks.")] = ""
@@ -118,7 +118,7 @@ def export(
     values: ValueOptions,
     force: FORCE = False,
 ) -> None:
-    """Write a saved strategy in another format; from .npz to .ldp.json it becomes exact and is checked so."""
+    """Write a saved mechanism in another format; from .npz to .ldp.json it becomes exact and is checked so."""
     from stratagem.math.number import count_text
     from stratagem.mechanism.export.saved import read_saved, to_mechanism, write_saved
     from stratagem.workloads.serial import over
@@ -141,8 +141,8 @@ def export(
     assert out is not None
     write_saved(out, saved)
     write(
-        f"{out} holds the strategy of {saved.strategy.outputs} possible reports x "
-        f"{count_text(saved.strategy.domain_size)} user types"
+        f"{out} holds a mechanism of {saved.strategy.outputs} possible reports x "
+        f"{count_text(saved.strategy.domain_size)} values"
     )
 
 
@@ -158,7 +158,7 @@ def conversion(path: Path) -> str:
     if saved:
         return f"stratagem export {given} -o {made} makes one of it"
     asked = "--workload NAME --domain SIZES --epsilon EPSILON"
-    return f"stratagem import {given} {asked} -o {made} makes one of a strategy matrix"
+    return f"stratagem import {given} {asked} -o {made} makes one of a matrix of probabilities"
 
 
 @options
@@ -166,7 +166,7 @@ class MatrixOptions:
     """What the numbers of a matrix are, and what becomes of them."""
 
     variable: Annotated[str | None, Option(help="The array of an .npz or .mat file.")] = None
-    transposed: Annotated[bool, Option("--transposed", help="Rows are user types, columns outputs.")] = False
+    transposed: Annotated[bool, Option("--transposed", help="Rows are values, columns reports.")] = False
     repair: Annotated[bool, Option("--repair", help="Move what breaks epsilon to the private side.")] = False
 
 
@@ -204,17 +204,17 @@ class Imported:
 
         adopted, mechanism = self.adopted, self.adopted.mechanism
         yield (
-            f"{self.out} holds the strategy of {mechanism.outputs} possible reports x {mechanism.domain.size} user "
-            f"types, in whole numbers that hold epsilon {self.epsilon:g} exactly"
+            f"{self.out} holds a mechanism of {mechanism.outputs} possible reports x {mechanism.domain.size} "
+            f"values, in whole numbers that hold epsilon {self.epsilon:g} exactly"
         )
         yield (
-            f"objective {number_text(adopted.objective)}, at most {upper_percent(adopted.gap)} above the proven "
+            f"objective {number_text(adopted.objective)}, {upper_percent(adopted.gap)} above the proven "
             f"minimum of {number_text(adopted.bounds.best)} (the {adopted.bounds.name} bound)"
         )
         if adopted.moved:
             cost = f"{100 * adopted.loss:+.3g} %" if math.isfinite(adopted.loss) else "not comparable"
             yield (
-                f"repaired: at most {100 * adopted.moved:.3g} % of the users of a type report otherwise; "
+                f"repaired: at most {100 * adopted.moved:.3g} % of the people of a value report otherwise; "
                 f"objective {cost}"
             )
 
@@ -224,7 +224,7 @@ def import_matrix(
     matrix: Annotated[Path, Argument(metavar="MATRIX", help="A .npy, .npz, .csv, .mat or .parquet file.")],
     workload: Annotated[str, Option(help="What is asked, as in `stratagem optimise`.")],
     epsilon: EPSILON,
-    out: Annotated[Path, Option("-o", "--out", help="The bundle to write, .ldp.json.")],
+    out: Annotated[Path, Option("-o", "--out", help="The mechanism file (bundle) to write, .ldp.json.")],
     domain: DOMAIN = None,
     queries: QueryOptions,
     values: ValueOptions,
@@ -233,7 +233,7 @@ def import_matrix(
     force: FORCE = False,
     json: JSON = False,
 ) -> None:
-    """Check a strategy matrix made elsewhere (outputs x user types), say how good it is, and write it as a bundle.
+    """Check a matrix of probabilities made elsewhere (reports x values), say how good it is, and save the mechanism.
 
     Without --domain, --edges and --labels the values are as many as the matrix has.
     """

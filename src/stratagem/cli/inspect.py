@@ -1,4 +1,4 @@
-"""The commands `list`, `inspect` and `simulate`: what has a name, what a saved strategy reveals, how far off it is."""
+"""The commands `list`, `inspect` and `simulate`: what has a name, what a saved mechanism reveals, how far off it is."""
 
 from __future__ import annotations
 
@@ -83,14 +83,14 @@ def inspect(
         ),
     ] = None,
     out: Annotated[
-        Path | None, Option("-o", "--out", help="With --memo: the same bundle with it, *.ldp.json.")
+        Path | None, Option("-o", "--out", help="With --memo: the same mechanism with it, *.ldp.json.")
     ] = None,
     force: FORCE = False,
     json: JSON = False,
 ) -> None:
     """Say what one report, ten reports of one person and all shuffled reports reveal about a person.
 
-    With --memo devices keep their first draw: a bundle that is saved gets a memo, which changes neither a single
+    With --memo devices keep their first draw: a mechanism file that is saved says so, which changes neither a single
     report nor its error.
     """
     from stratagem.mechanism.export.saved import read_saved
@@ -104,7 +104,7 @@ def inspect(
         saved = read_saved(file)
         made = saved.bundled
         if memo is not None and made is None:
-            raise ValueError(f"{file} is no bundle, which a memo needs: save the strategy as *{SUFFIX}")
+            raise ValueError(f"{file} is no mechanism file, which --memo needs: save it as *{SUFFIX}")
         made = made if made is None or memo is None else made.memoised(memo)
         found = Revealed.of(saved.strategy, made, users, delta)
     with keeping():
@@ -126,14 +126,14 @@ def simulate(
     reading: ReadingOptions,
     edges: EDGES = None,
     labels: LABELS = None,
-    repetitions: Annotated[int, Option(min=2, help="How often all users report.")] = 100,
+    repetitions: Annotated[int, Option(min=2, help="How often all people report.")] = 100,
     seed: Annotated[int, Option(min=0, help="Makes the run repeatable.")] = 0,
     queries: Annotated[int, Option(min=1, help="Answers to show, evenly spread.")] = 10,
     plot: PLOT = None,
     force: FORCE = False,
     json: JSON = False,
 ) -> None:
-    """Run a saved strategy on a file: true and estimated answers, observed against predicted error."""
+    """Run a saved mechanism on a file: true and estimated answers, observed against predicted error."""
     from stratagem.domain.columns import read
     from stratagem.mechanism.export.saved import read_saved
     from stratagem.report.estimated import simulated

@@ -78,10 +78,11 @@ def optimise(
     force: FORCE = False,
     json: JSON = False,
 ) -> None:
-    """Find a strategy close to the best possible unbiased one, and say how close. Ctrl-C keeps the best so far.
+    """Find a mechanism close to the best possible unbiased one, and say how close. Ctrl-C keeps the best so far.
 
     With --data the domain follows from the values of a column, as `plan` proposes them; nothing else of it is used.
-    It may keep to a constraint besides: a cap on what one report tells, a shuffler, a memo, or steps between values.
+    It may keep to a constraint besides: a cap on what one report tells, a shuffler, memoised
+    answers, or steps between values.
     """
     from stratagem.workloads.given import stated_epsilon
 
@@ -131,13 +132,11 @@ def _check_several(
 ) -> None:
     """Refuse what several caps on the best guess cannot be given with."""
     if out is not None:
-        raise ValueError("-o was given, but several strategies are found: choose one by --guess-cap")
+        raise ValueError("-o was given, but several mechanisms are found: choose one by --guess-cap")
     if not alone:  # steps, which take the place of epsilon, are one
         raise ValueError("another constraint was given with several caps: give it with one, or alone")
     if not asked.goal.plain:
-        raise ValueError(
-            "caps are designed for with the average over user types: leave prior and objective out"
-        )
+        raise ValueError("caps are designed for with the average over values: leave prior and objective out")
     check_plot(plot, force=force)
 
 
@@ -173,8 +172,9 @@ def _promised(found: SavedSolution) -> Iterator[str | Table]:
     if "promised" in record:
         yield from (*promised_parts(record["promised"]), "")
     local = f", epsilon {solution.strategy.epsilon:.4g} of one report"
-    facts = {"found": f"{found.outputs:,} possible reports{local if 'shuffled' in record else ''}"}
-    yield from facts_lines(facts | ({} if found.out is None else {"saved": found.out}) | found.asking())
+    yield f"possible reports: {found.outputs:,}{local if 'shuffled' in record else ''}"
+    if facts := ({} if found.out is None else {"saved": found.out}) | found.asking():
+        yield from facts_lines(facts)
 
 
 def marked(solution: Solution) -> Solution:
@@ -264,9 +264,9 @@ class SavedSolution:
         if details:
             facts |= {
                 "asked": f"{self.name} over domain {workload.domain}: {workload.queries:,} queries, "
-                f"{count(workload.domain_size)} user types, epsilon {solution.epsilon:g}, "
-                f"objective {solution.objective_kind}{' per user type' if solution.per_type else ''}",
-                "found": f"{reports}, measured epsilon {solution.strategy.epsilon:.10g}, "
+                f"{count(workload.domain_size)} values, epsilon {solution.epsilon:g}, "
+                f"objective {solution.objective_kind}{' per value' if solution.per_type else ''}",
+                "found": f"{reports}, epsilon {solution.strategy.epsilon:.10g} in floating point, "
                 f"in {solution.seconds:.1f} s",
                 "gap": f"objective {number_text(solution.objective)}, {above_minimum(solution.gap)}, "
                 f"which is {number_text(solution.lower_bound)}",

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 WORKLOAD = Annotated[
     str, Argument(metavar="WORKLOAD", help="A name of `stratagem list`, or a .toml, .npy or .csv file.")
 ]
-STRATEGY_FILE = Annotated[Path, Argument(metavar="FILE", help="A strategy saved as .ldp.json or .npz.")]
+STRATEGY_FILE = Annotated[Path, Argument(metavar="FILE", help="A mechanism saved as .ldp.json or .npz.")]
 BUNDLE = Annotated[Path, Argument(metavar="FILE", help="A mechanism, *.ldp.json.")]
 COUNTS = Annotated[
     str,
@@ -32,17 +32,17 @@ COUNTS = Annotated[
         help="What `stratagem aggregate` wrote, or - for the input; or a file of reports: JSON lines, CSV or Parquet.",
     ),
 ]
-EPSILON = Annotated[float, Option(help="Privacy budget of one user, in nats.")]
+EPSILON = Annotated[float, Option(help="Privacy budget of one person, in nats.")]
 WORKLOAD_EPSILON = Annotated[
     float | None,
-    Option(help="Privacy budget of one user, in nats; a saved strategy has its own, as have steps."),
+    Option(help="Privacy budget of one person, in nats; a saved mechanism has its own, as have steps."),
 ]
 DOMAIN = Annotated[str | None, Option(help="64, 2^6 (six binary attributes) or age=100,sex=2.")]
 SECONDS = Annotated[
     float | None,
     Option(help=f"Stop after so many seconds, with what is complete; {LONGEST:g} where none are given."),
 ]
-PRIOR = Annotated[Path | None, Option(help="How common each user type is: n counts in a .npy or .csv file.")]
+PRIOR = Annotated[Path | None, Option(help="How common each value is: n counts in a .npy or .csv file.")]
 EDGES = Annotated[
     list[str] | None,
     Option(
@@ -159,7 +159,7 @@ class SearchOptions:
     """Which solver searches, and how far."""
 
     solver: Annotated[str, Option(help="A solver of `stratagem list`.")] = "auto"
-    outputs: Annotated[int | None, Option(min=1, help="Reports the strategy may use.")] = None
+    outputs: Annotated[int | None, Option(min=1, help="Possible reports at most.")] = None
     restarts: Annotated[int | None, Option(min=1, help="Starts in all.")] = None
     seed: Annotated[int | None, Option(min=0, help="Makes the run repeatable.")] = None
     gap: Annotated[float | None, Option(help="Stop once this close to the bound, 0.01 for 1 %.")] = None

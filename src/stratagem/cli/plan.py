@@ -140,15 +140,16 @@ def plan(
     seconds: SECONDS = None,
     out: Annotated[
         Path | None,
-        Option("-o", "--out", help="The bundle to write, DATA.ldp.json or DATA-COLUMN.ldp.json by default."),
+        Option("-o", "--out", help="The mechanism file (bundle), by default DATA[-COLUMN].ldp.json."),
     ] = None,
     page: Annotated[
-        Path | None, Option("--report", help="The page to write, named like the bundle by default.")
+        Path | None,
+        Option("--summary", "--report", help="The page to write, by default beside that file."),
     ] = None,
     force: FORCE = False,
     json: JSON = False,
 ) -> None:
-    """Plan a survey from a file of answers: values, privacy, errors, a bundle, a report page and a survey file."""
+    """Plan a survey from a file of answers: values, privacy, errors, a mechanism, its summary and a survey file."""
     from stratagem.study.plan import Plan
     from stratagem.study.survey_plan import plan as run
 
@@ -162,7 +163,7 @@ def plan(
     told = {"data": data, "policy": values.policy(), "out": out, "page": page}
     with keeping():
         found.save(out, overwrite=True)
-        with progress("writing the report"):
+        with progress("writing the summary"):
             found.mechanism().report(page, users=found.users)
         if isinstance(found, Plan):
             write_result(Planned(found=found, **told), json=json)
@@ -218,8 +219,8 @@ class Told:
         about = map("\n".join, filter(None, (found.meaning(), (*found.values(), *found.notes()))))
         yield from apart([*found.answer(), *about])
         facts = {
-            "saved": f"{self.out} (the bundle: the mechanism for clients and the aggregator)",
-            "and": f"{self.page} (the report: open it in a browser)",
+            "saved": f"{self.out} (mechanism file (bundle), for clients and the aggregator)",
+            "and": f"{self.page} (the summary: open it in a browser)",
         }
         if stated is None:
             facts["ask"] = to_ask(self.out, found.solution.workload.domain)

@@ -48,7 +48,7 @@ def randomise(
 
     Randomness comes from the operating system. A value outside the domain ends the command, before the first
     report where it is in a file: its rows can be left out, or report other, as silence tells something of them.
-    With a bundle for repeated reports, --memo holds what is kept of one person; each row of a file is a new person.
+    With a mechanism for repeated reports, --memo holds what is kept of one person; each row of a file is a new person.
     """
     from stratagem.mechanism.mechanism import load_mechanism
 
@@ -76,10 +76,10 @@ def _check_memo(mechanism: Mechanism, memo: str | None, data: Path | None) -> No
     """Refuse a folder that has no use, and reports of one person that would not be kept."""
     if memo is None and mechanism.memo is not None and data is None:
         raise ValueError(
-            "the bundle is made for people who report again and again: name a folder with --memo"
+            "the mechanism is made for people who report again and again: name a folder with --memo"
         )
     if memo is not None and (mechanism.memo is None or data is not None):
-        what = "a file of many people" if data is not None else "a bundle for single reports"
+        what = "a file of many people" if data is not None else "a mechanism for single reports"
         raise ValueError(f"--memo was given with {what}: leave it out")
 
 

@@ -206,11 +206,11 @@ def is_saved(workload: str, epsilon: float | None, asked: AskedOptions) -> bool:
         given = [*chosen(asked), *(["epsilon"] if epsilon is not None else [])]
         for name in (name for name in given if name not in JUDGED):
             raise ValueError(
-                f"--{name} was given with {workload}, which holds a strategy that is already made: leave it out"
+                f"--{name} was given with {workload}, which holds a mechanism that is already made: leave it out"
             )
         return True
     if epsilon is None:
-        refuse_bare(workload, "a saved strategy (.ldp.json or .npz), or queries with --epsilon,")
+        refuse_bare(workload, "a saved mechanism (.ldp.json or .npz), or queries with --epsilon,")
         raise no_budget(workload)
     return False
 
@@ -258,7 +258,7 @@ class ConstraintOptions:
     ] = None
     averaged: Annotated[
         int | None,
-        Option("--reports", help="With --memo: reports of each person that are averaged, 1 by default."),
+        Option("--reports", help="With --memo: reports per person that are averaged, 1 by default."),
     ] = None
     step: Annotated[
         str | None,
@@ -355,7 +355,7 @@ def read_budgets(over: str) -> list[float]:
     axis, _, places = over.partition("=")
     if axis != "epsilon" or not places:
         raise ValueError(
-            f"--over {over} was given, but a report goes along budgets: write --over epsilon=0.5,1,2"
+            f"--over {over} was given, but a summary goes along budgets: write --over epsilon=0.5,1,2"
         )
     return [_number(text) for text in places.split(",")]
 

@@ -44,7 +44,7 @@ def summary(
         str,
         Argument(
             metavar="WORKLOAD|FILE",
-            help="A name of `stratagem list`, a .toml, .npy or .csv file of queries, or a strategy saved as .ldp.json "
+            help="A name of `stratagem list`, a .toml, .npy or .csv file of queries, or a mechanism saved as .ldp.json "
             "or .npz.",
         ),
     ],
@@ -65,7 +65,7 @@ def summary(
     ] = False,
     force: FORCE = False,
 ) -> None:
-    """Write one HTML page that shows a strategy, its accuracy and its privacy, and needs no network.
+    """Write one HTML page that shows a mechanism, its accuracy and its privacy, and needs no network.
 
     Ctrl-C keeps the best so far.
     """

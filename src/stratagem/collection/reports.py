@@ -93,9 +93,9 @@ class ReportFormat:
         if not isinstance(self.identifier, str) or not IDENTIFIER.fullmatch(self.identifier):
             raise ValueError(
                 f"the mechanism's identifier is {self.identifier!r}, but must be 64 lower-case hex digits: "
-                "take it from the bundle"
+                "take it from the mechanism file"
             )
-        outputs = integer(self.outputs, "the number of outputs", 1, MOST_OUTPUTS, "take it from the bundle")
+        outputs = integer(self.outputs, "the number of outputs", 1, MOST_OUTPUTS, "take it from its file")
         object.__setattr__(self, "outputs", outputs)
 
     @property

@@ -119,7 +119,7 @@ def parse_tally(text: bytes, form: ReportFormat, source: str) -> Tally:
     if data["mechanism"] != form.identifier:
         raise ValueError(
             f"{source} counts reports of mechanism {str(data['mechanism'])[:16]}, not of {form.mechanism}: "
-            "give the bundle that the reports were made with"
+            "give the mechanism file that the reports were made with"
         )
     rejected = data["rejected"]
     if not isinstance(rejected, dict):

@@ -119,10 +119,10 @@ def parse(raw: bytes) -> CountMechanism:
         raise ValueError(f"the certificate is not that of the mechanism: {ADVICE}")
     if bundle["properties"] != true["properties"]:
         raise ValueError(
-            f"the bundle claims other properties than hold, {', '.join(true['properties']) or 'none'}: {ADVICE}"
+            f"the mechanism file claims other properties than hold, {', '.join(true['properties']) or 'none'}: {ADVICE}"
         )
     if fingerprint(true) != bundle["sha256"]:
-        raise ValueError(f"the bundle is not written as stratagem writes it: {ADVICE}")
+        raise ValueError(f"the mechanism file is not written as stratagem writes it: {ADVICE}")
     return found
 
 
@@ -130,7 +130,7 @@ def parse(raw: bytes) -> CountMechanism:
 def _described(mechanism: CountMechanism) -> dict[str, str]:
     """Return a mechanism as a bundle stores it: the name of a closed form, else its table."""
     if mechanism.size > TABLE:
-        raise ValueError(f"the table is for {mechanism.size} people, but a bundle holds at most {TABLE}")
+        raise ValueError(f"the table is for {mechanism.size} people, but a file holds at most {TABLE}")
     name, (cells, total) = mechanism.name, mechanism.whole()
     if not isinstance(name, str) or not name.isprintable() or len(name) > 80:
         raise ValueError("the table's name must be a text of at most 80 printable letters: rename it")
@@ -183,6 +183,6 @@ def _texts(ratio: Fraction) -> list[str]:
 def _text(number: int) -> str:
     if number.bit_length() > 3.32 * DIGITS:
         raise ValueError(
-            f"a number has more than the {DIGITS} digits that a bundle holds: give a simpler alpha"
+            f"a number has more than the {DIGITS} digits that a mechanism file holds: give a simpler alpha"
         )
     return str(number)

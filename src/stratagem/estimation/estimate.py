@@ -247,12 +247,12 @@ class Estimate:
             (one.label, *(f"{number:,.1f}" for number in (one.answer, one.standard_error, one.low, one.high)))
             for one in shown
         ]
-        caption = f"{self.users:,} users, {len(shown):,} of {many:,} answers, {self.intervals}"
+        caption = f"{self.users:,} people, {len(shown):,} of {many:,} answers, {self.intervals}"
         return Table(("query", "answer", "standard error", "low", "high"), rows).html(caption)
 
     def __str__(self) -> str:
         """Return the number of users and answers, the method and the first answers as text."""
-        lines = [f"{self.users:,} users, {self.workload.queries:,} answers, {self.method.name}"]
+        lines = [f"{self.users:,} people, {self.workload.queries:,} answers, {self.method.name}"]
         for one in self.table(range(min(ROWS, self.workload.queries))):
             lines.append(f"{one.label[:60]:<20} {one.answer:>14,.1f} ± {one.standard_error:,.1f}")
         return "\n".join(lines)

@@ -125,7 +125,7 @@ class Impossible:
     @property
     def fact(self) -> str:
         """Statement of what is impossible; empty where nothing is."""
-        low, high = ("negative", "above all users") if self.counts else ("too small", "too large")
+        low, high = ("negative", "above all people") if self.counts else ("too small", "too large")
         kinds = {low: self.low, high: self.high, "below a shorter prefix": self.falling}
         shown = ", ".join(f"{many:,} {kind}" for kind, many in kinds.items() if many)
         some = " that were looked at" if self.some else ""

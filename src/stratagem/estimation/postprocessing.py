@@ -295,7 +295,7 @@ METHODS = {
         Method(
             "base-pos",
             False,
-            "biased upwards: no cell is expected below its truth, and the cells sum to more than all users",
+            "biased upwards: no cell is expected below its truth, and the cells sum to more than all people",
             CONSISTENCY,
             _base_pos,
             CELLS,
@@ -311,7 +311,7 @@ METHODS = {
         Method(
             "norm-cut",
             False,
-            "biased: small cells downwards to zero, so that the largest hold all users",
+            "biased: small cells downwards to zero, so that the largest hold all people",
             f"{CONSISTENCY} (called Base-Cut elsewhere)",
             _norm_cut,
             CELLS,
@@ -351,7 +351,7 @@ METHODS = {
         Method(
             "ibu",
             False,
-            "biased for few users, consistent for many: maximum likelihood",
+            "biased for few people, consistent for many: maximum likelihood",
             "@agrawal2001design",
             _ibu,
             UNORDERED,

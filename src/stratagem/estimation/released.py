@@ -193,14 +193,14 @@ class SyntheticPeople:
         return {"people": len(self.people), "tables": [one._asdict() for one in self.distances]}
 
     def summary(self) -> str:
-        """Return sentences on what the people were made from, and how far they are from it on average."""
+        """Return sentences on what the records were made from, and how far they are from it on average."""
         users = np.mean([one.users for one in self.distances])
         errors = np.mean([one.standard_errors for one in self.distances])
         left = len(self.release.tables) - len(self.fitted)
         return (
-            f"{len(self.people):,} synthetic people from {len(self.fitted)} of {len(self.release.tables)} released "
+            f"{len(self.people):,} synthetic records from {len(self.fitted)} of {len(self.release.tables)} released "
             f"tables, {left} left out for the size of the model. On average a table of theirs has {users:,.0f} of "
-            f"{self.release.estimate.users:,} users in other cells than the released table, and its cells differ by "
+            f"{self.release.estimate.users:,} people in other cells than the released table, and its cells differ by "
             f"{errors:.2g} standard errors. They are biased and cost no privacy: they are made from the released "
             "tables alone."
         )
@@ -216,7 +216,7 @@ class SyntheticPeople:
             )
             for one in self.distances
         ]
-        return f"{self.summary()}\n\n{Table(('table', 'users apart', 'standard errors', 'fitted'), rows)}"
+        return f"{self.summary()}\n\n{Table(('table', 'people apart', 'standard errors', 'fitted'), rows)}"
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write a row for every person to a .csv or .parquet file; the file appears complete or not at all.
@@ -264,7 +264,7 @@ def synthetic_people(
     """
     if not isinstance(release, Release):
         raise ValueError(
-            f"{release!r:.60} was given, but synthetic people are made of what st.estimation.release returned"
+            f"{release!r:.60} was given, but synthetic records are made of what st.estimation.release returned"
         )
     sizes, users = shared_sizes(release.tables), release.estimate.users
     rows = integer(
@@ -277,7 +277,7 @@ def synthetic_people(
     attributes = tuple(one for one in described if one.name in sizes)
     if len(attributes) > MOST_ATTRIBUTES:
         raise ValueError(
-            f"synthetic people of {len(attributes)} attributes were asked for, but {MOST_ATTRIBUTES} are the most: "
+            f"synthetic records of {len(attributes)} attributes were asked for, but {MOST_ATTRIBUTES} are the most: "
             "keep the tables of fewer, dataclasses.replace(release, tables=...)"
         )
     mbi = check_mbi()
@@ -313,7 +313,7 @@ def check_mbi() -> ModuleType:
             import mbi
     except ImportError:
         raise ValueError(
-            "synthetic people need the package mbi: install it with pip install 'stratagem[synthetic]'"
+            "synthetic records need the package mbi: install it with pip install 'stratagem[synthetic]'"
         ) from None
     return mbi
 

@@ -84,8 +84,8 @@ class Simulation:
         root = math.sqrt(self.predicted / len(self.truth))
         ratio = "none was predicted" if self.exact else f"{self.ratio:.3f} ± {self.ratio_error:.3f} of it"
         return (
-            f"{len(self.truth):,} queries, {self.users:,} users, {len(self.observed):,} repetitions\n"
-            f"predicted error  {root:,.1f} users, root mean square over the queries\n"
+            f"{len(self.truth):,} queries, {self.users:,} people, {len(self.observed):,} repetitions\n"
+            f"predicted error  {root:,.1f} people, root mean square over the queries\n"
             f"observed square  {ratio}"
         )
 
@@ -174,7 +174,7 @@ def simulate_users(
     """
     check_runs(repetitions, seed)
     if not len(users) or users.sum() <= 0:
-        raise ValueError("no users were given to report, but at least one is needed: give data")
+        raise ValueError("no people were given to report, but at least one is needed: give data")
     rngs = (np.random.default_rng([seed, r]) for r in range(repetitions))
     if prior is not None and strategy.translated is not None:
         raise ValueError(
@@ -186,7 +186,7 @@ def simulate_users(
     np.add.at(x, np.ravel_multi_index(tuple(coordinates.T), workload.domain.sizes), users)
     if (total := x.sum(dtype=float)) > USERS:
         raise ValueError(
-            f"the data vector counts {total:.3g} users, but at most {USERS:.3g} can be drawn: divide the counts"
+            f"the data vector counts {total:.3g} people, but at most {USERS:.3g} can be drawn: divide the counts"
         )
     scores = estimator(strategy, prior)
     predicted = scores.accuracy(workload).total_variance(x)
@@ -215,8 +215,8 @@ def _one_by_one(
     entries(workload.queries, WHOLE, "the errors of all answers", advice)
     if (numbers := float(users.sum()) * len(strategy.sizes)) > ONE_BY_ONE:
         raise ValueError(
-            f"the reports of {numbers / len(strategy.sizes):.3g} users were asked for, which are drawn one by one: "
-            f"give at most {ONE_BY_ONE // len(strategy.sizes):,} users, for example a share of them"
+            f"the reports of {numbers / len(strategy.sizes):.3g} people were asked for, which are drawn one by one: "
+            f"give at most {ONE_BY_ONE // len(strategy.sizes):,} people, for example a share of them"
         )
     values = np.repeat(strategy.coordinates(coordinates), users.astype(np.int64), axis=0)
     scores = estimator(strategy)

@@ -327,6 +327,5 @@ def check_rounds(reports: Sequence[int], rounds: int) -> None:
     for number in reports:
         if number % rounds:
             raise ValueError(
-                f"{number:,} reports are not the same number in each of {rounds:,} rounds: give the reports of people "
-                "who took part in every round"
+                f"{number:,} reports are not {rounds:,} reports per person: give the reports of people who sent so many"
             )

@@ -98,11 +98,9 @@ def user_counts(values: ArrayLike, n: int) -> np.ndarray:
     x = array(values)
     whole = x.dtype.kind in "biuf" and x.shape == (n,) and bool(np.isfinite(x).all())
     if not whole or (x < 0).any() or (x % 1 != 0).any():
-        raise ValueError(
-            f"the data vector must hold {n} nonnegative whole numbers: give one count a user type"
-        )
+        raise ValueError(f"the data vector must hold {n} nonnegative whole numbers: give one count a value")
     if not x.any():
-        raise ValueError("the data vector counts no users, but at least one is needed: give data")
+        raise ValueError("the data vector counts no people, but at least one is needed: give data")
     return x
 
 
@@ -144,14 +142,14 @@ def upper_percent(share: float) -> str:
 
 
 def above_minimum(gap: float) -> str:
-    """Say how far a variance is above the proven minimum at most, rounded up; the one wording of a gap.
+    """Say how far a variance is above the proven minimum, rounded up; the one wording of a gap.
 
     >>> above_minimum(0.00434), above_minimum(math.inf)
-    ('at most 0.44 % above the proven minimum', 'above a proven minimum of zero')
+    ('0.44 % above the proven minimum', 'above a proven minimum of zero')
     """
     if not math.isfinite(gap):
         return "above a proven minimum of zero"
-    return f"at most {upper_percent(gap)} above the proven minimum"
+    return f"{upper_percent(gap)} above the proven minimum"
 
 
 def percent_apart(ratio: float) -> str:

@@ -62,7 +62,7 @@ ZONE = re.compile("[A-Z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*")  # a name of the IA
 DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]{1,9})?|[+-]?inf(inity)?", re.IGNORECASE)
 MISSING = ("", "na", "n/a", "nan", "null", "none")  # texts that stand for no number, date or time
 OTHER, NO_ANSWER = "other", "no answer"  # values for what lies in no bin, and for an empty or missing answer
-ADVICE = "use the file that stratagem wrote, unchanged"
+ADVICE, FILE = "use the file that stratagem wrote, unchanged", "the mechanism file"
 
 REPORT_SCHEMA = {
     "type": "object",
@@ -101,19 +101,19 @@ def accepted(bundle: dict[str, Any], at_most: float = CEILING, sha256: str | Non
     ceiling, epsilon = Fraction(text), Fraction(*map(int, bundle["epsilon"]))
     if (epsilon := Fraction(bundle["memo"]["epsilon"]["any"]) if "memo" in bundle else epsilon) > ceiling:
         stated, most = f"{float(epsilon):.15g}", f"at most {float(ceiling):.15g} is accepted"
-        raise ValueError(f"the bundle has epsilon {stated}, but {most}: use another, or say at_most={stated}")
+        raise ValueError(f"{FILE} has epsilon {stated}, but {most}: use another, or say at_most={stated}")
     if sha256 not in (None, bundle["sha256"]):
         stated = f"{bundle['sha256']}, but {_short(sha256)}"
-        raise ValueError(f"the bundle has the sha256 {stated} is asked for: use that one")
+        raise ValueError(f"the mechanism file has the sha256 {stated} is asked for: use that one")
     return bundle
 
 
 def checked(path: FileName, check: Callable[[bytes], Any], kind: str) -> Any:
     """Return what `check` makes of the bytes of a file; its errors name the file."""
     try:
-        raw = _content(Path(path), LIMIT + 1, f"name a bundle, {kind}")
+        raw = _content(Path(path), LIMIT + 1, f"name a mechanism file, {kind}")
     except OSError as error:
-        raise ValueError(f"{path} cannot be read ({error.strerror}): name a bundle, {kind}") from None
+        raise ValueError(f"{path} cannot be read ({error.strerror}): name a mechanism file, {kind}") from None
     try:
         return check(raw)
     except ValueError as error:
@@ -142,7 +142,7 @@ def parse(raw: bytes) -> dict[str, Any]:
     bundle = unsealed(raw, FORMAT, VERSION, keys, "memo steps")
     _check_domain(bundle["domain"], bundle["table"])
     same = json.dumps(bundle["report"], sort_keys=True) == json.dumps(REPORT_SCHEMA, sort_keys=True)
-    _require(same, "the bundle describes other reports than this client makes")
+    _require(same, "the mechanism file describes other reports than this client makes")
     same = bundle["certificate"] == certificate(bundle["table"], bundle["epsilon"])
     _require(same, "the certificate is not that of the table")
     if "memo" in bundle:
@@ -154,26 +154,26 @@ def parse(raw: bytes) -> dict[str, Any]:
 
 def unsealed(raw: bytes, form: str, version: int, keys: str, optional: str = "") -> dict[str, Any]:
     """Return the content of a sealed file: plain JSON of a format and version, its keys, its hash."""
-    _require(len(raw) <= LIMIT and sum(map(raw.count, b",[{")) <= PARTS, "the bundle is too large")
+    _require(len(raw) <= LIMIT and sum(map(raw.count, b",[{")) <= PARTS, "the mechanism file is too large")
     strict = {"object_pairs_hook": _unique, "parse_float": _no_number, "parse_constant": _no_number}
     try:
         bundle = json.loads(raw.decode("utf-8"), **strict)
     except RecursionError:
-        raise ValueError(f"the bundle is nested too deeply: {ADVICE}") from None
+        raise ValueError(f"the mechanism file is nested too deeply: {ADVICE}") from None
     except ValueError as error:
-        raise ValueError(f"the bundle is not plain JSON ({str(error.args[-1])[:80]}): {ADVICE}") from None
+        raise ValueError(f"{FILE} is not plain JSON ({str(error.args[-1])[:80]}): {ADVICE}") from None
     level = [bundle]
     for _ in range(DEPTH + 1):
         nested = [x.values() if isinstance(x, dict) else x for x in level if isinstance(x, dict | list)]
         level = [item for items in nested for item in items]
-    _require(not level, "the bundle is nested too deeply")
+    _require(not level, "the mechanism file is nested too deeply")
     known = isinstance(bundle, dict) and bundle.get("format") == form
-    _require(known, f"the bundle does not name the format {form}")
+    _require(known, f"the mechanism file does not name the format {form}")
     if type(found := bundle.get("version")) is not int or found != version:
-        raise ValueError(f"the bundle has version {found!r:.40}, but this client reads {version}: update it")
-    exact_keys(bundle, "the bundle", keys, optional)
+        raise ValueError(f"{FILE} has version {found!r:.40}, but this client reads {version}: update it")
+    exact_keys(bundle, "the mechanism file", keys, optional)
     same = bundle["sha256"] == fingerprint(bundle)
-    _require(same, "the bundle was changed after it was written, its sha256 differs")
+    _require(same, "the mechanism file was changed after it was written, its sha256 differs")
     return bundle
 
 
@@ -183,7 +183,7 @@ def fingerprint(bundle: Mapping[str, Any]) -> str:
     try:
         text = json.dumps(rest, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode("utf-8")
     except (ValueError, RecursionError):
-        raise ValueError(f"the bundle holds text that is not Unicode, or too much: {ADVICE}") from None
+        raise ValueError(f"{FILE} holds text that is not Unicode, or too much: {ADVICE}") from None
     return hashlib.sha256(text).hexdigest()
 
 
@@ -282,7 +282,7 @@ class _Memo:
         if not os.path.isdir(folder):  # noqa: PTH112 - that of Path raises what the system says
             raise ValueError(f"memo {str(folder)!r} is no folder that opens: make one for this person alone")
         if max(self.values) > MOST_KEPT:
-            raise ValueError(f"the bundle has more than {MOST_KEPT:,} values for a memo: merge some")
+            raise ValueError(f"the mechanism file has more than {MOST_KEPT:,} values to memoise: merge some")
 
     def draw(self, cell: Any, source: Source) -> int:
         """Return the permanent report with probability alpha, else one that is drawn by the weights."""

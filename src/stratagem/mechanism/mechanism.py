@@ -284,12 +284,12 @@ class Mechanism:
         return estimate(self.strategy, counts, asked, base=self.workload, **options)
 
     def _rounds(self, number: int) -> list[Rounds]:
-        k = integer(number, "the number of rounds", 1, 1 << 53, "give how often each person reported")
+        k = integer(number, "the number of reports per person", 1, 1 << 53, "give how often each reported")
         if k == 1:
             return []
         if self.memo is None:
             raise ValueError(
-                f"{k:,} rounds were given, but this mechanism has no memo: estimate from every round by itself"
+                f"{k:,} reports per person were given, but devices memoise no answers: estimate from one of each"
             )
         return [Rounds(k, alpha, float(self.memo.permanent)) for alpha in self.memo.repeats]
 
@@ -354,7 +354,7 @@ def load_mechanism(path: str | Path) -> Mechanism:
         BareMatrixError: for a file of numbers, saying how it becomes a bundle.
         ValueError: for a file that is not a bundle or does not hold what it promises.
     """
-    refuse_bare(path, f"a bundle, *{SUFFIX},")
+    refuse_bare(path, f"a mechanism file, *{SUFFIX},")
     bundle = checked(path, parse, "*.ldp.json")
     try:
         return _mechanism(bundle)
@@ -367,7 +367,7 @@ def _mechanism(bundle: Mapping[str, Any]) -> Mechanism:
     attributes = tuple(map(Attribute.of, bundle["domain"]))
     stated = Domain(*attributes)
     if (stated.names, stated.sizes) != (workload.domain.names, workload.domain.sizes):
-        raise ValueError("the workload has another domain than the bundle: use the file that stratagem wrote")
+        raise ValueError("the workload has another domain than the table: use the file that stratagem wrote")
     workload = over(workload, attributes)
     table = KINDS[bundle["table"]["kind"]].of(bundle["table"], workload.domain.sizes)
     numerator, denominator = map(int, bundle["epsilon"])
@@ -379,5 +379,5 @@ def _mechanism(bundle: Mapping[str, Any]) -> Mechanism:
     steps = tuple(bundle.get("steps", ()))
     found = Mechanism(table, Fraction(numerator, denominator), workload, name, utility, prior, memo, steps)
     if found.identifier != bundle["sha256"]:
-        raise ValueError("the bundle is not written as stratagem writes it: use the file unchanged")
+        raise ValueError("the mechanism file is not written as stratagem writes it: use the file unchanged")
     return found

@@ -115,7 +115,7 @@ def _nearest_parts(
     found = PartsTable(strategy.sizes, tuple(parts))
     if found.strategy.outputs > MOST:
         raise ValueError(
-            "the survey has 2^53 possible reports, but a bundle holds fewer: ask fewer questions at once"
+            "the survey has 2^53 possible reports, but a mechanism file holds fewer: ask fewer questions at once"
         )
     after = estimator(found.strategy)
     return found, stated_utility(workload, before, after, max(*rises, risen(workload, before, after)))
@@ -263,17 +263,17 @@ def _check_room(table: TranslationTable) -> None:
     """Refuse a table that exceeds the limits of the bundle format, which clients would not read."""
     if max(table.cycles) > PARTS:
         raise ValueError(
-            f"an attribute lies on a cycle of {max(table.cycles)} points, but a bundle holds {PARTS} at most: "
+            f"an attribute lies on a cycle of {max(table.cycles)} points, but a mechanism file holds {PARTS} at most: "
             "merge neighbouring values"
         )
     if table.strategy.outputs > MOST:
         raise ValueError(
-            "the strategy has 2^53 outputs, but a bundle holds fewer: use fewer axes or patterns"
+            "the strategy has 2^53 outputs, but a mechanism file holds fewer: use fewer axes or patterns"
         )
     size = sum(pattern.packed.size for pattern in table.patterns)
     if size > LIMIT // 2:
         raise ValueError(
-            f"the patterns take {size} bytes, but a bundle holds {LIMIT // 2} of them: use fewer patterns"
+            f"the patterns take {size} bytes, but a mechanism file holds {LIMIT // 2} of them: use fewer patterns"
         )
 
 

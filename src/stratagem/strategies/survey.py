@@ -141,7 +141,7 @@ class SurveyStrategy(Randomiser):
         if self.offsets[-1] * self.domain_size > DENSE:
             raise ValueError(
                 f"a survey of {self.offsets[-1]} outputs and {self.domain_size} combinations of answers is too large "
-                "for a matrix: save it as a bundle, *.ldp.json"
+                "for a matrix: save it as a mechanism file, *.ldp.json"
             )
         cells = np.arange(self.domain_size)
         blocks = [

@@ -240,7 +240,7 @@ class TranslationStrategy(Randomiser):
         if self.outputs * self.domain_size > DENSE:
             raise ValueError(
                 f"a matrix of {self.outputs} outputs over the domain of {len(self.sizes)} attributes is too large: "
-                "save it as a bundle, *.ldp.json"
+                "save it as a mechanism file, *.ldp.json"
             )
         cells = self.places(self.coordinates(np.arange(self.domain_size)))
         rows = [self._rows(b, cells) for b in range(len(self.patterns))]

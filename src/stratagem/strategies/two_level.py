@@ -153,7 +153,7 @@ class TwoLevelStrategy(Strategy):
         if self.outputs * self.size > DENSE:
             raise ValueError(
                 f"a matrix of {self.outputs} outputs x {self.size} user types is too large: "
-                "save it as a bundle, *.ldp.json"
+                "save it as a mechanism file, *.ldp.json"
             )
         return MatrixStrategy(self.forward(np.eye(self.size)))
 

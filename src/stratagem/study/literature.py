@@ -14,7 +14,7 @@ from stratagem.io.toml import nearest
 from stratagem.published import BASELINES
 from stratagem.workloads.given import KINDS, entry, names
 
-SCOPE = "unbiased estimates from one report per user"
+SCOPE = "unbiased estimates from one report per person"
 """What every bound is about: the variance of such estimates, averaged as the objective says. Biased ones may err less.
 
 Of N users whose types are drawn from the prior, an unbiased estimate, linear or not, has at least the variance of its

@@ -46,8 +46,8 @@ class ByDistance(Kind):
         steps = solution.problem.constraint
         if not steps.on_line:
             raise ValueError(
-                "a bundle states the steps of a line, but these distances are a matrix: save the strategy as .npz, "
-                ".csv, .mat or .parquet"
+                "a mechanism file states the steps of a line, but these distances are a matrix: save the strategy as "
+                ".npz, .csv, .mat or .parquet"
             )
         matrix = solution.strategy.dense()
         return Mechanism.on_line(matrix, solution.workload, steps.distances.tolist(), name=name)

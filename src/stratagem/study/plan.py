@@ -277,7 +277,7 @@ class Aim:
             return None
         if not 0 < (share := real(self.error)) < 1:
             raise ValueError(
-                f"error is {self.error!r}: give a standard error as a share of the users, for example 0.01 for 1 %"
+                f"error is {self.error!r}: give a standard error as a share of the people, for example 0.01 for 1 %"
             )
         return share
 

@@ -281,7 +281,7 @@ class Solution(Found):
         """
         if self.problem.kind != Average.kind:
             raise ValueError(
-                f"the objective is {self.objective_kind}, but a certificate proves a bound on the average: optimise "
+                f"the objective is {self.objective_kind}, but a proof is of a bound on the average: optimise "
                 "the average, under the solution's prior for its bound"
             )
         proof = self.bounds[self.bounds.name].proof
@@ -333,7 +333,7 @@ class Solution(Found):
             ("objective", f"{self.objective:.6g}"),
             (f"lower bound ({self.bounds.name})", f"{self.lower_bound:.6g}"),
             ("gap", f"{100 * self.gap:.2f} %"),
-            ("measured epsilon", f"{self.strategy.epsilon:.6g}"),
+            ("epsilon", f"{self.strategy.epsilon:.6g}"),
             ("reports", count_text(self.strategy.outputs)),
         ]
         return Table(("strategy", "value"), rows).html(f"{self.solver}: {self.verdict}")

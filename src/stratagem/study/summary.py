@@ -80,7 +80,7 @@ ALIKE = 5e-4
 LOOKED_AT = 128
 """User types up to which every answer of every published mechanism is looked at, which takes a second."""
 WHOSE = {
-    "worst-query": "for the least accurate answer, on average over the values",
+    "worst-query": "for the hardest answer, on average over the values",
     "worst-case": "if everybody had the hardest value",
 }
 """Whose variance an objective is, where that is no average over the user types."""
@@ -174,7 +174,8 @@ def expect(found: Found, users: int) -> list[str]:
     size += " (standard error)"
     said = [f"With {users_text(users)} people and epsilon {found.problem.epsilon:g}, {off(workload, size)}."]
     if single is not None and workload.queries > 1:
-        said.append(f"The least accurate is off by {error_text(single, counts)}{' of them' * counts}.")
+        most = f"{error_text(single, counts)}{' of them' * counts}"
+        said.append(f"Every single answer is typically off by {most} or less.")
     return said
 
 
@@ -225,7 +226,7 @@ def _better(ours: Found, published: Sequence[Found], users: int | None) -> str:
         return ""
     if users is not None:
         size = _number(errors(least, None, users).root_mean_square, users, workload)
-        return f"\nWith {best} the least accurate answer is off by {size}."
+        return f"\nWith {best} every single answer is typically off by {size} or less."
     needed = users_text(users_needed(least))
     return f"\nFor every answer {best} needs {needed} people; the objective worst-query may need fewer."
 
@@ -262,7 +263,7 @@ def bound_sentences(problem: Problem, bounds: Bounds) -> str:
     least = fewest_users(problem, bounds)
     if least <= 1:
         return f"{at} the lower bound is too small to say how many people are needed."
-    goal = off(problem.workload, answers="the least accurate answer is" if problem.single else "")
+    goal = off(problem.workload, answers="every single answer is" if problem.single else "")
     return f"{at} at least {users_text(least)} people are needed so that {goal}. This holds for {EVERY}."
 
 

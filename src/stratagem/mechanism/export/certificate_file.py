@@ -56,7 +56,7 @@ def certified(problem: Problem, enough: float = math.inf, seconds: float = SECON
     workload = problem.workload
     if workload.domain_size > LARGEST:
         raise ValueError(
-            f"the domain has {workload.domain_size} user types, but a certificate holds n x n numbers, n at most "
+            f"the domain has {workload.domain_size} user types, but a proof holds n x n numbers, n at most "
             f"{LARGEST}: use a smaller domain"
         )
     from stratagem.bounds.nonnegative import nonnegative  # compiled code
@@ -110,15 +110,13 @@ def _read(path: Path) -> tuple[dict[str, np.ndarray], str]:
             raise ValueError(f"it lacks the array {missing[0]}")
         arrays = read_arrays(path, known)
     except OSError as error:
-        raise ValueError(f"{error.strerror or error}: give the path of a certificate") from None
+        raise ValueError(f"{error.strerror or error}: give the path of a proof of a bound") from None
     except ValueError as error:
-        raise ValueError(f"it is no certificate, {error}: give a file that stratagem wrote") from None
+        raise ValueError(f"it is no proof of a bound, {error}: give a file that stratagem wrote") from None
     text = arrays.pop(SPECIFICATION)
     for name, array in arrays.items():
         if array.ndim != ARRAYS.get(name, 0) or array.dtype.kind not in "if" or not np.isfinite(array).all():
-            raise ValueError(
-                f"the array {name} does not hold the numbers of a certificate: give another file"
-            )
+            raise ValueError(f"the array {name} does not hold the numbers of a proof: give another file")
     return arrays, str(text)
 
 

@@ -22,7 +22,7 @@ from stratagem.workloads import Workload
 from stratagem.workloads.serial import from_data, to_data
 
 KEYS = ("strategy", "epsilon", "workload", "specification")
-WANTED = "a saved strategy, .ldp.json or .npz,"
+WANTED = "a saved mechanism, .ldp.json or .npz,"
 STATUS, INTERRUPTED = "status", "interrupted"
 """Name of the text that is stored only if the search was interrupted."""
 OUTPUT = "output"
@@ -191,13 +191,13 @@ def _read_arrays(path: Path) -> dict[str, np.ndarray]:
         return read_arrays(path, (*KEYS, *(name for name in (PRIOR, STATUS) if name in found)))
     except OSError as error:
         raise ValueError(
-            f"{path} cannot be read ({error.strerror or error}): give the path of a strategy"
+            f"{path} cannot be read ({error.strerror or error}): give the path of a mechanism"
         ) from None
     except BareMatrixError:
         raise
     except ValueError as error:
         raise ValueError(
-            f"{path} is not a strategy, {error}: give an .npz file that stratagem wrote"
+            f"{path} is not a saved mechanism, {error}: give an .npz file that stratagem wrote"
         ) from None
 
 

@@ -31,19 +31,19 @@ const REPORT_SCHEMA = {
 export async function parse(raw) {
   const bundle = strictJson(decoded(raw));
   if (!isObject(bundle) || bundle.format !== FORMAT) {
-    refuse(`the bundle does not name the format ${FORMAT}: ${ADVICE}`);
+    refuse(`the mechanism file does not name the format ${FORMAT}: ${ADVICE}`);
   }
   if (bundle.version !== VERSION) {
-    refuse(`the bundle has version ${short(bundle.version)}, but this client reads ${VERSION}: update it`);
+    refuse(`the mechanism file has version ${short(bundle.version)}, but this client reads ${VERSION}: update it`);
   }
   const keys = "format version domain workload prior epsilon table certificate utility report sha256";
-  fields(bundle, "the bundle", keys, "memo steps");
+  fields(bundle, "the mechanism file", keys, "memo steps");
   if (bundle.sha256 !== await fingerprint(bundle)) {
-    refuse(`the bundle was changed after it was written, its sha256 differs: ${ADVICE}`);
+    refuse(`the mechanism file was changed after it was written, its sha256 differs: ${ADVICE}`);
   }
   checkDomain(bundle.domain, bundle.table);
   if (canonical(bundle.report) !== canonical(REPORT_SCHEMA)) {
-    refuse(`the bundle describes other reports than this client makes: ${ADVICE}`);
+    refuse(`the mechanism file describes other reports than this client makes: ${ADVICE}`);
   }
   if (canonical(bundle.certificate) !== canonical(certificate(bundle.table, bundle.epsilon))) {
     refuse(`the certificate is not that of the table: ${ADVICE}`);
@@ -64,11 +64,11 @@ export function accepted(bundle, atMost = CEILING, sha256 = null) {
   const scale = 10n ** BigInt(Math.abs(shift)), digits = BigInt(first + part);
   if (numerator * (shift < 0 ? scale : 1n) > denominator * digits * (shift < 0 ? 1n : scale)) {
     const stated = rounded(epsilonOf({ epsilon: [String(numerator), String(denominator)] }));
-    refuse(`the bundle has epsilon ${stated}, but at most ${rounded(Number(atMost))} is accepted: use another, or say `
+    refuse(`the mechanism file has epsilon ${stated}, but at most ${rounded(Number(atMost))} is accepted: use another, or say `
       + `atMost=${stated}`);
   }
   if (sha256 !== null && sha256 !== bundle.sha256) {
-    refuse(`the bundle has the sha256 ${bundle.sha256}, but ${short(sha256)} is asked for: use that one`);
+    refuse(`the mechanism file has the sha256 ${bundle.sha256}, but ${short(sha256)} is asked for: use that one`);
   }
   return bundle;
 }

@@ -37,7 +37,7 @@ export { parse };
 export async function load(given, { atMost, sha256, source, memo } = {}) {
   const here = typeof given !== "string" || given.trimStart().startsWith("{");
   const bundle = await parse(here && !(given instanceof URL) ? given : await download(given));
-  if (!bundle.memo && (memo ?? null) !== null) refuse("the bundle is made for single reports: leave memo out");
+  if (!bundle.memo && (memo ?? null) !== null) refuse("the mechanism file is made for single reports: leave memo out");
   const keeping = bundle.memo && memo === undefined ? ownStorage() : memo;
   return new Client(accepted(bundle, atMost, sha256), source, keeping);
 }
@@ -184,12 +184,12 @@ function ownStorage() {
   try {
     storage = globalThis.localStorage;
   } catch {}
-  return storage ?? refuse("the bundle is made for repeated reports, but this page has no storage: let it store data, or give one as memo");
+  return storage ?? refuse("the mechanism file is made for repeated reports, but this page has no storage: let it store data, or give one as memo");
 }
 
 /** Return the bytes of a URL, no more of them than a bundle may have. */
 async function download(url) {
-  const advice = "name the web address of a bundle, *.ldp.json, or give its bytes";
+  const advice = "name the web address of a mechanism file, *.ldp.json, or give its bytes";
   const response = await fetch(url).catch(() => refuse(`${url} cannot be reached: ${advice}`));
   if (!response.ok || !response.body) refuse(`${url} cannot be read (${response.status}): ${advice}`);
   const stream = response.body.getReader(), parts = [];
@@ -200,7 +200,7 @@ async function download(url) {
     size += value.length;
     if (size > LIMIT) {
       await stream.cancel();
-      refuse(`the bundle is too large: ${ADVICE}`);
+      refuse(`the mechanism file is too large: ${ADVICE}`);
     }
   }
 }

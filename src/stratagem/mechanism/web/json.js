@@ -10,13 +10,13 @@ const WORDS = { __proto__: null, true: true, false: false, null: null };
 /** Return the text of a bundle that is not too large and is Unicode. */
 export function decoded(raw) {
   const known = typeof raw === "string" || raw instanceof ArrayBuffer || raw instanceof Uint8Array;
-  if (!known) refuse("a bundle is given as its text, an ArrayBuffer or a Uint8Array");
+  if (!known) refuse("a mechanism file is given as its text, an ArrayBuffer or a Uint8Array");
   const bytes = typeof raw === "string" ? new TextEncoder().encode(raw) : new Uint8Array(raw);
-  if (bytes.length > LIMIT || partsOf(bytes) > PARTS) refuse(`the bundle is too large: ${ADVICE}`);
+  if (bytes.length > LIMIT || partsOf(bytes) > PARTS) refuse(`the mechanism file is too large: ${ADVICE}`);
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
-    return refuse(`the bundle is not plain JSON (not UTF-8): ${ADVICE}`);
+    return refuse(`the mechanism file is not plain JSON (not UTF-8): ${ADVICE}`);
   }
 }
 
@@ -33,7 +33,7 @@ function partsOf(bytes) {
 export function strictJson(text) {
   const word = /-?(?:0|[1-9][0-9]*)|true|false|null/y;
   let at = 0;
-  const bad = (why = `at character ${at}`) => refuse(`the bundle is not plain JSON (${why}): ${ADVICE}`);
+  const bad = (why = `at character ${at}`) => refuse(`the mechanism file is not plain JSON (${why}): ${ADVICE}`);
   const next = () => {
     while (text[at] === " " || text[at] === "\n" || text[at] === "\r" || text[at] === "\t") at++;
     return text[at];
@@ -54,7 +54,7 @@ export function strictJson(text) {
     } catch {
       bad();
     }
-    if (/\p{Surrogate}/u.test(found)) refuse(`the bundle holds text that is not Unicode: ${ADVICE}`);
+    if (/\p{Surrogate}/u.test(found)) refuse(`the mechanism file holds text that is not Unicode: ${ADVICE}`);
     at = end + 1;
     return found;
   }
@@ -67,7 +67,7 @@ export function strictJson(text) {
   }
 
   function value(depth) {
-    if (depth > DEPTH) refuse(`the bundle is nested too deeply: ${ADVICE}`);
+    if (depth > DEPTH) refuse(`the mechanism file is nested too deeply: ${ADVICE}`);
     switch (next()) {
       case "{": {
         const found = Object.create(null);

@@ -70,7 +70,7 @@ export class Memo {
     this.survey = "parts" in table;
     this.shares = parts.map(({ share }) => share);
     if (this.parts.some(({ values }) => values > MOST_KEPT)) {
-      refuse("the bundle has more than 65,536 values, too many for a memo: merge some");
+      refuse("the mechanism file has more than 65,536 values, too many to memoise: merge some");
     }
     if (typeof storage?.getItem !== "function" || typeof storage.setItem !== "function") {
       refuse("the memo is no storage: give one with getItem and setItem");
