@@ -38,6 +38,8 @@ HEIGHT, ROW, PANEL = 2.6, 0.15, 0.3
 """Height in inches of the figure, of each answer that has its own row, and of what is above the rows of a table."""
 NEAR = 0.5
 """Share of the people from which on an answer is near enough to them all for a line there."""
+MARGIN = 0.03
+"""Share of the axis of the people that lies behind all of them."""
 LETTERS = 9
 """Letters of a name allowed per inch of the figure's width."""
 
@@ -86,7 +88,9 @@ def plot_estimate(
             if true is not None:
                 _draw_truth(axes, places, scale * true[chosen], across=rows, single=single)
             _name(axes, along, title, [*own.values()] if rows else [])
-        _label(figure, every[-1], estimate, len(shown), across=rows, shares=shares)
+        if counts_users(estimate.workload):
+            _end_at_everybody(every[-1], max(scale * estimate.users, answers.max()), across=rows)
+        _label(figure, every[-1], estimate, len(shown), across=rows, shares=shares, below=bool(low.min() < 0))
     return figure
 
 
@@ -127,6 +131,12 @@ def _draw_everybody(axes: Axes, places: np.ndarray, users: float, *, across: boo
     line(users, low, high, GREY, "--", label="everybody", linewidth=0.8)
 
 
+def _end_at_everybody(axes: Axes, most: float, *, across: bool) -> None:
+    """End the axis of the people behind them all, where no answer is beyond; intervals may be."""
+    least, last = axes.get_xlim() if across else axes.get_ylim()
+    (axes.set_xlim if across else axes.set_ylim)(least, min(last, most + MARGIN * (most - least)))
+
+
 def _tables(estimate: Estimate, shown: np.ndarray) -> dict[str, dict[int, str]]:
     """Return the tables whose cells are counted, by title: which answers, and their values; none of other queries."""
     attributes, tables = estimate.naming.attributes, dict[str, dict[int, str]]()
@@ -154,17 +164,20 @@ def _name(axes: Axes, along: QueryAxis, table: str, rows: Sequence[str]) -> None
     axes.set_ylabel("" if table else along.title)
 
 
-def _label(figure: Figure, axes: Axes, estimate: Estimate, shown: int, *, across: bool, shares: bool) -> None:
-    """Label the axes: what the answers count, how many are drawn, and the confidence of the intervals."""
+def _label(
+    figure: Figure, axes: Axes, estimate: Estimate, shown: int, *, across: bool, shares: bool, below: bool
+) -> None:
+    """Label the axes: what is counted, and that estimates may be `below` zero; how many, with which confidence."""
     many = estimate.workload.queries
     some = f"{shown:,} of {many:,} answers drawn; " if shown < many else ""
     users = axes.xaxis if across else axes.yaxis
     users.set_major_formatter(thousands)
     if across:
-        users.set_major_locator(MaxNLocator(nbins=5))
-    unit = "people" if counts_users(estimate.workload) else "sum"
-    users.set_label_text("% of the people" if shares else unit)
-    words = f"{some}{reported(estimate, 'it')}\n{estimate.intervals}"
+        users.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 2.5, 5, 10]))
+    counts = counts_users(estimate.workload)
+    users.set_label_text("% of the people" if shares else "people" if counts else "sum")
+    noisy = "\nestimates, which may be below 0" * (counts and below)
+    words = f"{some}{reported(estimate, 'it')}\n{estimate.intervals}{noisy}"
     head(figure, words)  # names and numbers take the left of the figure, and the words need all of its width
     legend = axes.get_legend_handles_labels()
     figure.legend(*legend, loc="outside lower right", ncols=4, columnspacing=1)
