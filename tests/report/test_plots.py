@@ -245,7 +245,8 @@ def test_the_axis_of_people_ends_behind_them_and_says_that_estimates_may_be_belo
             least, most = axes.get_ylim()
             everybody = 100 if shares else people
             assert everybody <= most <= everybody * found.answers.max() / people + 0.05 * (most - least)
-            assert ("may be below 0" in axes.figure.get_suptitle()) == (found.low.min() < 0)
+            labels = [text.get_text() for text in axes.figure.legends[0].get_texts()]
+            assert ("nobody" in labels) == (found.low.min() < 0)
             assert "people" in axes.get_ylabel()
         beyond.add(bool(found.high.max() > 1.1 * people))
     assert beyond == {True, False}

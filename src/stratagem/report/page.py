@@ -162,6 +162,8 @@ def _check_alike(solution: Solution, other: Solution) -> None:
 
 TABLES, ROWS = 12, 48
 """Most tables on the page, and most answers of one; of more, some that are evenly spread."""
+BELOW = " These are estimates: they and their intervals may be below 0, true answers are not."
+"""What is said of a picture of people that goes below zero."""
 QUESTIONS = 32
 """Most questions of a survey on the page."""
 
@@ -233,7 +235,7 @@ def _section(one: QuestionResult, *, survey: bool) -> dict[str, object]:
         "figure": Picture.of(
             plot_estimate(found.some(some), width=WIDTH, **picture),
             words,
-            f"Answers, {found.intervals}.{left}",
+            f"Answers, {found.intervals}.{left}{BELOW * (one.people and min(found.low[some]) < 0)}",
         )
         if drawn
         else None,
