@@ -248,6 +248,9 @@ def test_the_axis_of_people_ends_behind_them_and_says_that_estimates_may_be_belo
             labels = [text.get_text() for text in axes.figure.legends[0].get_texts()]
             assert ("nobody" in labels) == (found.low.min() < 0)
             assert "people" in axes.get_ylabel()
+        narrow = plot_estimate(found, width=3.4)
+        narrow.draw_without_rendering()
+        assert narrow.legends[0].get_window_extent().x0 >= 0
         beyond.add(bool(found.high.max() > 1.1 * people))
     assert beyond == {True, False}
 

@@ -235,7 +235,7 @@ def _section(one: QuestionResult, *, survey: bool) -> dict[str, object]:
         "figure": Picture.of(
             plot_estimate(found.some(some), width=WIDTH, **picture),
             words,
-            f"Answers, {found.intervals}.{left}{BELOW * (one.people and min(found.low[some]) < 0)}",
+            f"Answers, {found.intervals}.{left}{BELOW * bool(one.people and min(found.low[some]) < 0)}",
         )
         if drawn
         else None,

@@ -187,7 +187,7 @@ def _label(figure: Figure, axes: Axes, estimate: Estimate, shown: int, *, across
     words = f"{some}{reported(estimate, 'it')}\n{estimate.intervals}"
     head(figure, words)  # names and numbers take the left of the figure, and the words need all of its width
     legend = axes.get_legend_handles_labels()
-    figure.legend(*legend, loc="outside lower right", ncols=4, columnspacing=1)
+    figure.legend(*legend, loc="outside lower right", ncols=3 if len(legend[0]) < 4 else 2, columnspacing=1)
 
 
 def _checked(truth: ArrayLike, queries: int) -> np.ndarray:
