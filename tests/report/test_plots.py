@@ -16,6 +16,7 @@ from stratagem.counts import Property
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.report.plots import STYLE, plot_counts, plot_strategy
 from stratagem.report.plots.comparison import times
+from stratagem.report.plots.estimate import plot_estimate
 from stratagem.report.plots.figure import BLUE, GREY, PALE, PALETTE, page, thousands
 from tools import take_away
 
@@ -228,6 +229,30 @@ def test_a_line_stands_at_all_people_where_answers_are_near():
         assert ("everybody" in labels) == near
     *_, total = plot("prefixes")().axes[0].collections
     assert total.get_segments()[0][:, 1].tolist() == [plot("prefixes").func.__self__.users] * 2
+
+
+@pytest.mark.parametrize("count", [3, 60])
+def test_the_axis_of_people_ends_behind_them_and_says_that_estimates_may_be_below_zero(count):
+    """Nearly all of 300 people are below the last values: intervals go beyond them and below zero."""
+    made, rng = st.optimise(st.prefix(count), 1.0, "quick"), np.random.default_rng(1)
+    beyond = set()
+    for people in (300, 10**8):
+        users = np.full(count, people / 20 / (count - 1)).astype(int)
+        users[0] += people - users.sum()
+        found = st.estimate(made.strategy, made.strategy.histogram(users, rng), made.workload)
+        for shares in (False, True):
+            (axes,) = found.plot().axes if not shares else plot_estimate(found, shares=True).axes
+            least, most = axes.get_ylim()
+            everybody = 100 if shares else people
+            assert everybody <= most <= everybody * found.answers.max() / people + 0.05 * (most - least)
+            labels = [text.get_text() for text in axes.figure.legends[0].get_texts()]
+            assert ("nobody" in labels) == (found.low.min() < 0)
+            assert "people" in axes.get_ylabel()
+        narrow = plot_estimate(found, width=3.4)
+        narrow.draw_without_rendering()
+        assert narrow.legends[0].get_window_extent().x0 >= 0
+        beyond.add(bool(found.high.max() > 1.1 * people))
+    assert beyond == {True, False}
 
 
 def test_a_simulation_leaves_out_what_is_exact():

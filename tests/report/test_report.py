@@ -407,6 +407,47 @@ def test_the_verdict_says_first_how_many_to_ask_what_is_revealed_and_what_is_not
     assert wrong == ([*sentences] if usable else ["People", "Accuracy"])
 
 
+def _survey_page(browser, users):
+    """Return the verdict of a survey whose second question of two needs more people, and its questions as shown."""
+    asked = st.Survey({"few": st.labels("a", "b", question="Which?"), "many": 40})
+    solution = st.optimise(asked.table("few").table("many"), 1.0, seconds=3.0)
+    content = said(solution, users=users)[1]
+    shown = browser.new_page()
+    shown.set_content(page(content))
+    lines = shown.evaluate(
+        "[...document.querySelectorAll('.verdict li')].map((one) => [one.innerText, getComputedStyle(one).color])"
+    )
+    wrong = shown.evaluate("document.querySelectorAll('.verdict > .wrong').length")
+    shown.close()
+    return verdict(content), [(words.replace("\u00a0", " "), colour) for words, colour in lines], wrong
+
+
+def test_a_survey_has_a_line_a_question_red_where_its_answers_cannot_be_used(browser):
+    """The people that a line names are enough, and a tenth fewer are not; all of them make every line usable."""
+    found, lines, wrong = _survey_page(browser, 5000)
+    assert wrong == 0
+    (few, plain), (many, red) = lines
+    assert re.fullmatch(r"few \(Which\?\): usable; [\d,]+ people needed; typical error [\d.]+ %", few)
+    assert re.fullmatch(r"many: not usable; [\d,]+ people needed; typical error [\d.]+ %", many)
+    assert plain != red
+    assert [*found["sentences"]][:3] == ["People", "Privacy", "Not protected"]
+    assert "the answers to 1 of 2 questions" in found["sentences"]["People"].replace("\u00a0", " ")
+    assert "usable" not in found["sentences"]["Accuracy"]
+    (reason,) = found["reasons"]
+    assert "About enough: ask" in reason
+    needed = int(re.search(r"([\d,]+) people needed", many)[1].replace(",", ""))
+    for users, colours in ((needed, {plain}), (int(0.9 * needed), {plain, red})):
+        assert {colour for _, colour in _survey_page(browser, users)[1]} == colours
+    assert found["about"]["What is estimated"].startswith("42 answers to 2 questions")
+
+
+def test_without_a_number_of_people_a_survey_says_how_many_each_question_needs(browser):
+    found, lines, wrong = _survey_page(browser, None)
+    assert all(re.fullmatch(r"(few \(Which\?\)|many): [\d,]+ people needed", words) for words, _ in lines)
+    assert (len(lines), len({colour for _, colour in lines}), wrong) == (2, 1, 0)
+    assert found["sentences"]["People"].replace("\u00a0", " ").endswith("are enough for all 2 questions.")
+
+
 def _usable_people(content):
     """Return how many people the page says are enough, in its words on the accuracy."""
     found = re.search(
@@ -435,7 +476,7 @@ def test_title_question_users_and_date_are_on_the_page(solution):
     assert page(content) == page(content)
     plain = Page(page(said(solution)[1])).text
     assert f"found by {solution.solver} the search that was used: {solution.reason}" in plain
-    assert f"1 asked for, {solution.strategy.epsilon:.10g} measured" in plain
+    assert f"1 asked for, {solution.strategy.epsilon:.10g} verified" in plain
     assert "Question" not in plain
     assert "Date" not in plain
 

@@ -25,6 +25,7 @@ from stratagem.cli.option import (
     SECONDS,
     ValueOptions,
     check_free,
+    stated_title,
 )
 from stratagem.cli.output import apart, facts_lines, translated, write_result
 from stratagem.math.deadline import deadline, within
@@ -164,7 +165,7 @@ def plan(
     with keeping():
         found.save(out, overwrite=True)
         with progress("writing the summary"):
-            found.mechanism().report(page, users=found.users)
+            found.mechanism().report(page, users=found.users, title=stated_title(str(data)))
         if isinstance(found, Plan):
             write_result(Planned(found=found, **told), json=json)
             return

@@ -80,6 +80,8 @@ class Usability:
     """Root mean square of the standard errors, as a share of what the answers could be; of the people for counts."""
     reason: str
     """How far answers are typically off, in words."""
+    needed: int | None = None
+    """People with whom they can be used."""
     ways: Ways | None = None
 
     def __str__(self) -> str:
@@ -153,18 +155,19 @@ def usability(
     asked = _some(comparable(workload))
     allowed, size = _limit(asked), _size(asked)
     share = errors(variance, None, users).root_mean_square / size
-    found = Usability(people=users, usable=share <= allowed, error=share, reason=_reason(asked, share))
-    if found.usable:
-        return found
-    before = variance if expected is None else expected()
+    usable, reason = share <= allowed, _reason(asked, share)
+    found = Usability(people=users, usable=usable, error=share, reason=reason)
+    before = variance if usable or expected is None else expected()
     if (planned := errors(before, None, users).root_mean_square / size) > allowed:
         variance, share = before, planned
     people = _upwards(users_needed(variance / size**2 / allowed**2, 1.0))
+    if usable:
+        return replace(found, needed=people)
     ways = Ways(people=people, epsilon=None, values=None)
     if epsilon is not None and users >= FEW:
         budget, values = _others(comparable(workload), epsilon, share, other)
         ways = replace(ways, epsilon=budget, values=values)
-    return replace(found, ways=ways)
+    return replace(found, needed=people, ways=ways)
 
 
 def estimate_usability(

@@ -1,4 +1,4 @@
-"""The content of a report: a strategy with its certificate, and results at other budgets."""
+"""The content of a summary: a mechanism with its certificate, and results at other budgets."""
 
 from __future__ import annotations
 

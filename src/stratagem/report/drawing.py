@@ -112,12 +112,12 @@ SHOWN = 20
 
 
 def drawing(subject: ReportContent) -> dict[str, object]:
-    """Return the picture of the strategy with a sentence on how to read it, the attributes, and its likeliest parts."""
+    """Return the picture of the mechanism with how to read it, the attributes, and its likeliest parts."""
     strategy, times = subject.solution.strategy, odds(subject.solution.epsilon)
     with page(None, HEIGHT, WIDTH) as drawn:
         draw_strategy(drawn, strategy, subject.attributes)
     label, reading = _reading(strategy, times)
-    shown = Picture.of(drawn, f"The strategy: {label}. The likeliest of them are in a table.", reading)
+    shown = Picture.of(drawn, f"The mechanism: {label}. The likeliest of them are in a table.", reading)
     return {"figure": shown, "attributes": _attributes(subject), "parts": _parts(strategy, subject)}
 
 

@@ -319,10 +319,10 @@ class Simulated:
         yield f"observed / predicted squared error: {result.ratio:.3f} ± {result.ratio_error:.3f} (1 expected)"
 
     def _error(self, error: float) -> str:
-        """Return a standard error as users and a share of them, or where answers count no users as it is."""
+        """Return a standard error as people and a share of them, or where answers count none as it is."""
         if counts_users(self.result.naming.workload):
-            return f"{error:,.1f} users, {100 * error / self.result.users:.2f} % of all"
-        return f"{error:,.1f} in the units of the query, {error / self.result.users:.3g} a user"
+            return f"{error:,.1f} people, {100 * error / self.result.users:.2f} % of all people"
+        return f"{error:,.1f} in the units of the query, {error / self.result.users:.3g} a person"
 
     def _table(self) -> Table:
         result, errors = self.result, self.result.standard_errors

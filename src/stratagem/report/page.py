@@ -1,4 +1,4 @@
-"""HTML files that load nothing: one that says everything about a strategy, and one with results.
+"""HTML files that load nothing: a summary of a mechanism, and one with results.
 
 Results are every table of answers with its picture and verdict, and how the answers came about.
 """
@@ -54,7 +54,7 @@ def check_page(path: str | Path) -> Path:
 
 
 def write_page(path: str | Path, subject: ReportContent) -> Path:
-    """Write the report as one HTML file, complete or not at all; the same subject makes the same bytes."""
+    """Write the summary as one HTML file, complete or not at all; the same subject makes the same bytes."""
     target = check_page(path)
     content = page(subject).encode("utf-8")
     with written_atomically(target) as file:
@@ -108,7 +108,7 @@ def report_solution(
     seconds: float | None = None,
     **about: Any,
 ) -> Path:
-    """Write the report of a solution; `others` are solutions of the same problem at other budgets.
+    """Write the summary of a solution; `others` are solutions of the same problem at other budgets.
 
     `about` are the fields of `Cover`.
 
@@ -135,7 +135,7 @@ def report_saved(
     seconds: float | None = None,
     **about: Any,
 ) -> Path:
-    """Write the report of a saved strategy, with the published mechanisms and bounds at its budget and at others.
+    """Write the summary of a saved mechanism, with the published mechanisms and bounds at its budget and at others.
 
     `file` is the name of the file that holds it, `about` are the fields of `Cover`.
 
@@ -162,6 +162,8 @@ def _check_alike(solution: Solution, other: Solution) -> None:
 
 TABLES, ROWS = 12, 48
 """Most tables on the page, and most answers of one; of more, some that are evenly spread."""
+BELOW = " These are estimates: they and their intervals may be below 0, true answers are not."
+"""What is said of a picture of people that goes below zero."""
 QUESTIONS = 32
 """Most questions of a survey on the page."""
 
@@ -233,7 +235,7 @@ def _section(one: QuestionResult, *, survey: bool) -> dict[str, object]:
         "figure": Picture.of(
             plot_estimate(found.some(some), width=WIDTH, **picture),
             words,
-            f"Answers, {found.intervals}.{left}",
+            f"Answers, {found.intervals}.{left}{BELOW * bool(one.people and min(found.low[some]) < 0)}",
         )
         if drawn
         else None,

@@ -25,7 +25,7 @@ PRIORS = (0.01, 0.1, 0.5, 0.9)
 
 
 def privacy_section(subject: ReportContent) -> dict[str, object]:
-    """Return the section on what epsilon means for one person and how it was measured."""
+    """Return the section on what epsilon means for one person and how it was verified."""
     epsilon = subject.solution.epsilon
     text = (
         "Whoever sees your report, knowing everything else there is to know, can change the odds between any two "
@@ -38,17 +38,17 @@ def privacy_section(subject: ReportContent) -> dict[str, object]:
     ]
     headings = ("believed before", "at least, after the report", "at most, after the report")
     table = Table(headings, rows, caption="What one report can change, in the worst case")
-    return {"words": text, "table": table, "measured": measured(subject)}
+    return {"words": text, "table": table, "verified": verified(subject)}
 
 
-def measured(subject: ReportContent) -> str:
-    """Return the sentence on how the budget was measured."""
+def verified(subject: ReportContent) -> str:
+    """Return the sentence on how the budget was verified."""
     if subject.mechanism is not None:
         return _in_whole_numbers(subject.mechanism)
     strategy = subject.solution.strategy
     return (
         f"From the probabilities themselves, in double precision, not from what was asked for: ε = "
-        f"{strategy.epsilon:.12g}, at most {subject.solution.epsilon:g}. A bundle (.ldp.json) of this strategy holds "
+        f"{strategy.epsilon:.12g}, at most {subject.solution.epsilon:g}. A mechanism file (.ldp.json) of it holds "
         "whole numbers, and then the check is exact."
     )
 
@@ -173,8 +173,8 @@ def check(subject: ReportContent) -> str:
 
 def _words(subject: ReportContent) -> str:
     if subject.mechanism is None:
-        return "This program checks the strategy that was found above:"
-    return "This program checks the bundle in whole numbers, and nothing in it is trusted:"
+        return "This program checks the mechanism that was found above:"
+    return "This program checks the mechanism file in whole numbers, and nothing in it is trusted:"
 
 
 def _references(subject: ReportContent) -> Table:

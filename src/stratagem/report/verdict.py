@@ -9,7 +9,7 @@ from stratagem.estimators import ask, comparable, errors, mean_variance
 from stratagem.math.number import at_most, count, counted, number_text, unbroken, upper, users_text
 from stratagem.math.privacy import surest
 from stratagem.mechanism.mechanism import Mechanism
-from stratagem.mechanism.usable import Usability, usability
+from stratagem.mechanism.usable import HALF, Usability, usability
 from stratagem.report.content import ReportContent
 from stratagem.solvers import Status
 from stratagem.study.attacks import attack
@@ -36,14 +36,18 @@ def verdict(subject: ReportContent) -> dict[str, object]:
 
     `useless` are those on answers that cannot be used.
     """
-    judged = {} if subject.cover.users is None else _judged(subject, subject.cover.users)
-    enough = {"People": _people(judged)} if any(not one.usable for one in judged.values()) else {}
-    accuracy = {"Accuracy": _accuracy(subject, judged)}
+    survey = is_survey(subject.solution.workload)
+    judged = _judged(subject) if survey or subject.cover.users else {}
+    useless = {name: one for name, one in judged.items() if not one.usable} if subject.cover.users else {}
+    enough = {"People": _people(judged, useless)} if survey or useless else {}
+    accuracy = {"Accuracy": _accuracy(subject, {} if survey else useless)}
     told = {"Privacy": _privacy(subject), "Not protected": _unprotected(subject)}
     return {
         "title": subject.cover.title or _title(subject),
         "about": _about(subject),
-        "useless": [*enough, *accuracy] if enough else [],
+        "useless": [*enough, *accuracy] if useless and not survey else [],
+        "questions": _lines(subject, judged) if survey else [],
+        "reasons": [f"{name}: {one}" for name, one in useless.items()] if survey else [],
         "sentences": {
             **(enough or accuracy),
             **told,
@@ -69,11 +73,16 @@ def _title(subject: ReportContent) -> str:
 def _about(subject: ReportContent) -> dict[str, str]:
     workload, cover = subject.solution.workload, subject.cover
     names = dict.fromkeys(subject.told.label(query) for query in (0, workload.queries - 1))
+    survey, alone = (
+        is_survey(workload),
+        subject.attributes[0].question if len(subject.attributes) == 1 else "",
+    )
+    over = counted(len(questions(workload)), "question") if survey else counted(workload.domain_size, "value")
+    what = f"{workload.queries:,} answers to" if survey else f"{counted(workload.queries, 'query')} over"
     found = {
-        "Question": cover.question,
+        "Question": cover.question or alone,
         "Possible answers": _possible(subject.attributes),
-        "What is estimated": f"{counted(workload.queries, 'query')} over "
-        f"{counted(workload.domain_size, 'value')}: {', …, '.join(names)}",
+        "What is estimated": f"{what} {over}: {', …, '.join(names)}",
         "People": f"{count(cover.users)}, one randomised report each" if cover.users else "",
         "Date": cover.date,
     }
@@ -84,7 +93,7 @@ def _possible(attributes: tuple[Attribute, ...]) -> str:
     if len(attributes) == 1:
         return values_text(attributes[0])
     some = [f"{one.name} ({count(one.size)} values)" for one in attributes[:LISTED]]
-    return " × ".join([*some, f"{len(attributes) - LISTED:,} more"] if len(attributes) > LISTED else some)
+    return ", ".join([*some, f"{len(attributes) - LISTED:,} more"] if len(attributes) > LISTED else some)
 
 
 def values_text(attribute: Attribute) -> str:
@@ -122,34 +131,50 @@ def _unprotected(subject: ReportContent) -> str:
     )
 
 
-def _accuracy(subject: ReportContent, judged: Mapping[str, Usability]) -> str:
+def _accuracy(subject: ReportContent, useless: Mapping[str, Usability]) -> str:
     """Return the errors to expect; first why answers cannot be used and what would be enough, as plans do."""
     solution, users = subject.solution, subject.cover.users
     if users is None:
         return unbroken(" ".join(ask(solution.users_for(), solution.workload)))
-    useless = [f"{name}{': ' * bool(name)}{one}" for name, one in judged.items() if not one.usable]
-    enough = [name for name, one in judged.items() if name and one.usable]
-    told = [*useless, *([f"Usable: {', '.join(enough)}."] if enough and useless else [])]
-    return unbroken(" ".join([*told, *expect(solution, users), HARDEST]))
+    return unbroken(" ".join([*map(str, useless.values()), *expect(solution, users), HARDEST]))
 
 
-def _people(judged: Mapping[str, Usability]) -> str:
-    """Return in a sentence which answers cannot be used, and how many people are enough for all."""
-    useless = {name: one for name, one in judged.items() if not one.usable}
-    users, needed = (
-        next(iter(useless.values())).people,
-        [one.ways and one.ways.people for one in useless.values()],
-    )
-    who, about = "1 person" if users == 1 else f"{users_text(users)} people", " and ".join(useless)
-    told = f"With {who} the answers{f' about {about}' * bool(about)} cannot be used."
-    most = max((one for one in needed if one is not None), default=None)
-    ask = "" if most is None else f" About {users_text(most)} people are enough{' for all' * bool(about)}."
+def _people(judged: Mapping[str, Usability], useless: Mapping[str, Usability]) -> str:
+    """Return in a sentence how many people are enough for all answers, and which cannot be used."""
+    most = max((one.needed for one in judged.values() if one.needed is not None), default=None)
+    several = len(judged) > 1
+    if not useless:
+        return unbroken(f"About {users_text(most)} people are enough for all {len(judged)} questions.")
+    users = next(iter(useless.values())).people
+    who = "1 person" if users == 1 else f"{users_text(users)} people"
+    about = "" if not several else f" to {len(useless)} of {len(judged)} questions"
+    told = f"With {who} the answers{about} cannot be used."
+    ask = "" if most is None else f" About {users_text(most)} people are enough{' for all' * several}."
     return unbroken(f"{told}{ask}")
 
 
-def _judged(subject: ReportContent, users: int) -> dict[str, Usability]:
-    """Return whether answers of so many people can be used; of a survey question by question, else without a name."""
-    solution, asked = subject.solution, subject.solution.workload
+def _lines(subject: ReportContent, judged: Mapping[str, Usability]) -> list[dict[str, object]]:
+    """Return a line a question: its name, whether its answers can be used, the people needed, the typical error."""
+    known = subject.cover.users is not None
+    stated = {one.name: f" ({one.question})" for one in subject.attributes if one.question}
+    lines = []
+    for name, one in judged.items():
+        needed = "" if one.needed is None else f"{users_text(one.needed)} people needed"
+        error = "" if one.error > HALF else f"typical error {error_text(one.error, counts=True)}"
+        told = ["usable" if one.usable else "not usable", needed, error] if known else [needed]
+        words = unbroken("; ".join(filter(None, told)))
+        lines.append(
+            {"name": f"{name}{stated.get(name, '')}", "wrong": known and not one.usable, "words": words}
+        )
+    return lines
+
+
+def _judged(subject: ReportContent) -> dict[str, Usability]:
+    """Return whether answers of the cover's users can be used; of a survey question by question, else without a name.
+
+    Where no number of users is stated, it is what one person tells, and the people needed are what counts.
+    """
+    solution, asked, users = subject.solution, subject.solution.workload, subject.cover.users or 1
     if not is_survey(asked):
         return {"": _usability(subject, asked, solution.mean_variance, users)}
     found = {}
@@ -198,7 +223,7 @@ def nearness(solution: Solution) -> str:
 
 
 def _guess(subject: ReportContent) -> str:
-    """Return how often the best guess of a user's type is right with a report and without, nothing without a limit."""
+    """Return how often the best guess of a person's value is right with a report and without; nothing without limit."""
     strategy = subject.solution.strategy
     if strategy.delta > 0 or not math.isfinite(strategy.epsilon):
         return ""
@@ -233,7 +258,7 @@ def _steps(mechanism: Mechanism | None) -> str:
 def facts(subject: ReportContent) -> dict[str, object]:
     """Return the numbers of the mechanism and where it comes from, as texts."""
     solution = subject.solution
-    name, unit = solution.bounds.name, " per user type" if solution.per_type else ""
+    name, unit = solution.bounds.name, " per value" if solution.per_type else ""
     return {
         "solution": solution,
         "reports": count(solution.strategy.outputs),
@@ -246,5 +271,5 @@ def facts(subject: ReportContent) -> dict[str, object]:
         "repeated": _repeated(subject.mechanism),
         "steps": _steps(subject.mechanism),
         "saved": solution.status in (Status.SAVED, Status.SAVED_INTERRUPTED),
-        "file": subject.file or "a bundle",
+        "file": subject.file or "a mechanism file",
     }

@@ -38,6 +38,8 @@ HEIGHT, ROW, PANEL = 2.6, 0.15, 0.3
 """Height in inches of the figure, of each answer that has its own row, and of what is above the rows of a table."""
 NEAR = 0.5
 """Share of the people from which on an answer is near enough to them all for a line there."""
+MARGIN = 0.03
+"""Share of the axis of the people that lies behind all of them."""
 LETTERS = 9
 """Letters of a name allowed per inch of the figure's width."""
 
@@ -55,9 +57,9 @@ def plot_estimate(
     """Draw the answers in order with their intervals, as dots with whiskers or a line in a band; the truth in black.
 
     They stand along the numbers that one attribute has, else below each other beside their names, a panel for each
-    table of attributes, or in a band where some are named. Intervals are those of the estimate: they hold its answers.
-    A line stands at the number of people where answers are near. With `shares` all are in per cent of the people.
-    `names`, one a query, stand in place of their own where these are written beside the answers.
+    table of attributes, or in a band where some are named. Lines stand at nobody where intervals go below, and at all
+    people where answers are near. With `shares` all are in per cent of the people. `names`, one a query, stand in
+    place of their own where these are written beside the answers.
 
     Raises:
         ValueError: as `page`, or for a truth that is not one finite number for each query.
@@ -77,15 +79,15 @@ def plot_estimate(
         draw = _draw_rows if rows else _draw_dots if single else _draw_band
         scale = 100 / estimate.users if shares else 1.0
         answers, low, high = (scale * column for column in _columns(estimate, shown))
-        near = counts_users(estimate.workload) and high.max() >= NEAR * scale * estimate.users
+        limits = _limits(estimate, low.min(), high.max(), scale)
         for axes, (title, own) in zip(every, panels.items(), strict=True):
             chosen, places = [*own], np.arange(len(own)) if rows else along.places
             draw(axes, places, answers[chosen], (low[chosen], high[chosen]))
-            if near and len(shown) > 1:
-                _draw_everybody(axes, places, scale * estimate.users, across=rows)
+            _draw_limits(axes, places, limits, across=rows)
             if true is not None:
                 _draw_truth(axes, places, scale * true[chosen], across=rows, single=single)
             _name(axes, along, title, [*own.values()] if rows else [])
+        _end_at_everybody(every[-1], limits, answers.max(), across=rows)
         _label(figure, every[-1], estimate, len(shown), across=rows, shares=shares)
     return figure
 
@@ -121,10 +123,28 @@ def _draw_truth(axes: Axes, places: np.ndarray, true: np.ndarray, *, across: boo
     axes.plot(*pair, color="black", linewidth=0.7, label="truth", zorder=3, **marks)
 
 
-def _draw_everybody(axes: Axes, places: np.ndarray, users: float, *, across: bool) -> None:
+def _limits(estimate: Estimate, low: float, high: float, scale: float) -> dict[str, float]:
+    """Return where lines stand that true answers are never beyond, by name: what is drawn is beyond, or near it."""
+    if not counts_users(estimate.workload):
+        return {}
+    users = scale * estimate.users
+    near = estimate.workload.queries > 1 and high >= NEAR * users
+    found = {"nobody": (0.0, low < 0), "everybody": (users, near)}
+    return {name: place for name, (place, drawn) in found.items() if drawn}
+
+
+def _draw_limits(axes: Axes, places: np.ndarray, limits: dict[str, float], *, across: bool) -> None:
     low, high = places.min() - 0.5 * across, places.max() + 0.5 * across
     line = axes.vlines if across else axes.hlines
-    line(users, low, high, GREY, "--", label="everybody", linewidth=0.8)
+    for name, users in limits.items():
+        line(users, low, high, GREY, "--" if users else ":", label=name, linewidth=0.8)
+
+
+def _end_at_everybody(axes: Axes, limits: dict[str, float], answer: float, *, across: bool) -> None:
+    """End the axis of the people behind them all, where no answer is beyond; intervals may be."""
+    most = max(limits.get("everybody", math.inf), answer)
+    least, last = axes.get_xlim() if across else axes.get_ylim()
+    (axes.set_xlim if across else axes.set_ylim)(least, min(last, most + MARGIN * (most - least)))
 
 
 def _tables(estimate: Estimate, shown: np.ndarray) -> dict[str, dict[int, str]]:
@@ -161,13 +181,13 @@ def _label(figure: Figure, axes: Axes, estimate: Estimate, shown: int, *, across
     users = axes.xaxis if across else axes.yaxis
     users.set_major_formatter(thousands)
     if across:
-        users.set_major_locator(MaxNLocator(nbins=5))
+        users.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 2.5, 5, 10]))
     unit = "people" if counts_users(estimate.workload) else "sum"
     users.set_label_text("% of the people" if shares else unit)
     words = f"{some}{reported(estimate, 'it')}\n{estimate.intervals}"
     head(figure, words)  # names and numbers take the left of the figure, and the words need all of its width
     legend = axes.get_legend_handles_labels()
-    figure.legend(*legend, loc="outside lower right", ncols=4, columnspacing=1)
+    figure.legend(*legend, loc="outside lower right", ncols=3 if len(legend[0]) < 4 else 2, columnspacing=1)
 
 
 def _checked(truth: ArrayLike, queries: int) -> np.ndarray:
