@@ -375,7 +375,7 @@ def test_the_verdict_is_fair_to_a_better_published_mechanism():
     ],
 )
 def test_a_survey_without_a_title_is_called_by_what_it_asks(names, called, title):
-    solution = st.optimise(st.marginals(",".join(f"{one}=2" for one in names), 1), 1.0, "quick")
+    solution = st.optimise(st.marginals(",".join(f"{one}=2" for one in names), 1), 1.0, "quick", seconds=2.0)
     found = verdict(ReportContent(solution, called, along(solution, []), cover=Cover(users=100)))
     assert found["title"].startswith(f"{title} at ε = 1: ")
 
