@@ -161,6 +161,15 @@ def test_the_command_says_it_in_a_sentence_and_as_values(capsys):
     )
     line = run_json(capsys, *asked, "--over", "epsilon=1,2")["places"]
     assert line[0]["bounds"]["any_estimator"] == found.record()
+    told = run(capsys, *asked, "--over", "epsilon=1,2")[1]
+    assert "any estimator, 100,000 people" in told
+    assert f"{found.typical_error:.4g}" in told
+    sweep = st.bound_sweep(st.prefix(16), [1.0, 2.0], people=100_000)
+    assert sweep.records()[0]["typical_error"] == found.typical_error
+    assert (
+        f"any estimator, 100,000 people: typical error of a share at least {found.typical_error:.4g}"
+        in str(st.lower_bounds(st.prefix(16), 1.0, people=100_000))
+    )
     assert_refused(capsys, ["bound", "all-range", "--domain", "70000", *asked[4:]], "ask fewer queries")
     for wrong in ("0", "-3", "2.5"):
         assert_refused(capsys, [*asked[:-1], wrong], "people|whole number|integer")

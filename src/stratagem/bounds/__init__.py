@@ -107,12 +107,13 @@ def lower_bounds(
     Beyond 4096 user types no Gram matrix is built for marginals, parities and ranges; beyond 2^53 the bounds
     are on L/n, per user type. A name with a `domain`, a file or a matrix of queries may stand for the workload
     (see `workload_of`). Those that do not fit into `seconds`, where these are given, end early or are left out.
-    With `people`, `any_estimator` of the result is the least error of every estimator, biased or not, from the reports
-    of so many people drawn from a population; the others are for unbiased ones.
+    With `people`, `any_estimator` of the result is an error that every estimator, biased or not, has for some
+    population from which so many people are drawn, whatever the prior; the others are for unbiased ones.
 
     Raises:
         ValueError: if epsilon is out of range, the prior is none (see `check_prior`), the domain is too large
-            for a Gram matrix that is needed, or a bound is above the largest float64; of `people` as `any_estimator`.
+            for a Gram matrix that is needed, or a bound is above the largest float64; for wrong `people`
+            as `any_estimator`.
 
     Example:
         >>> import stratagem as st

@@ -186,6 +186,10 @@ class AnyEstimator:
         """Root mean square over the queries of the error of a share."""
         return math.sqrt(self.squared_error / self.queries)
 
+    def __str__(self) -> str:
+        """Return the bound as a clause."""
+        return f"any estimator, {self.people:,} people: typical error of a share at least {self.typical_error:.4g}"
+
     def record(self) -> dict[str, Any]:
         """Return the bound as named values."""
         return {
@@ -221,7 +225,7 @@ class Bounds:
     cut: bool = field(default=False, compare=False)
     """Whether time ended the search for larger ones."""
     any_estimator: AnyEstimator | None = None
-    """The least error of every estimator, biased or not, where a number of people was given."""
+    """An error that every estimator, biased or not, has for some population, where a number of people was given."""
 
     __repr__ = brief
 
@@ -253,8 +257,9 @@ class Bounds:
         return {**self.known(), "best": self.best, **wider}
 
     def __str__(self) -> str:
-        """Return the bounds that were computed, one a line, the best of them marked."""
-        return "\n".join(f"{name:<10} {value}" for name, value in self._rows())
+        """Return the bounds that were computed, one a line, the best of them marked, and that of any estimator."""
+        lines = [f"{name:<10} {value}" for name, value in self._rows()]
+        return "\n".join(lines if self.any_estimator is None else [*lines, str(self.any_estimator)])
 
     def _repr_html_(self) -> str:
         """Return the bounds as a table for a notebook."""

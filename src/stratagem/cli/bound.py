@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -124,7 +124,9 @@ def bound(
     over: OVER = None,
     people: Annotated[
         int | None,
-        Option(help="Also the least error of every estimator, biased or not, from so many people's reports."),
+        Option(
+            help="Also an error that every estimator has for some population, biased or not, from so many reports."
+        ),
     ] = None,
     proof: ProofOptions,
     plot: PLOT = None,
@@ -160,9 +162,7 @@ def bound(
     where: tuple[Any, Any] = (asked, [check(epsilon)])
     if over is not None:
         where = read_over(over, asked, epsilon, workload, queries)
-    line = _computed(*where, goal.read(asked), tight=tight and certificate is None)
-    if people is not None:
-        line = replace(line, points=tuple(one.of_people(people) for one in line.points))
+    line = _computed(*where, goal.read(asked), tight=tight and certificate is None, people=people)
     if plot is not None:
         line.plot(plot)
     proved: dict[str, Any] = {}
@@ -181,12 +181,15 @@ def bound(
     write_files(drawn=plot)
 
 
-def _computed(workloads: Any, budgets: Any, goal: dict[str, Any], *, tight: bool) -> BoundSweep:
+def _computed(
+    workloads: Any, budgets: Any, goal: dict[str, Any], *, tight: bool, people: int | None
+) -> BoundSweep:
     """Return the bounds at every place, tightened as long as there is time where that is asked for."""
     from stratagem.study.bound_table import bound_sweep
 
     with progress("computing bounds"):
-        return bound_sweep(workloads, budgets, **goal, seconds=max(deadline().left, SOON) if tight else None)
+        seconds = max(deadline().left, SOON) if tight else None
+        return bound_sweep(workloads, budgets, **goal, seconds=seconds, people=people)
 
 
 def _certified(point: BoundPoint, path: Path, *, tight: bool) -> tuple[BoundSweep, dict[str, Any]]:

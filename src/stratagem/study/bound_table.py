@@ -168,8 +168,10 @@ class BoundSweep(Recorded, Plotted):
                 "domain": str(one.problem.workload.domain),
                 "domain_size": one.problem.workload.domain_size,
                 "epsilon": one.problem.epsilon,
-                **one.bounds.record(),
+                **one.bounds.known(),
+                "best": one.bounds.best,
                 "best_name": one.bounds.name,
+                **({} if (wider := one.bounds.any_estimator) is None else wider.record()),
                 **({} if one.objective is None else {"objective": one.objective}),
             }
             for one in self.points
@@ -181,7 +183,11 @@ class BoundSweep(Recorded, Plotted):
         lines = self.ratios().items()
         ratios = [(name, *("" if x is None else f"{x:.4f}" for x in values)) for name, values in lines]
         best = ("best bound", *(number_text(one.bounds.best) for one in self.points))
-        return Table(headings, [*ratios, best])
+        wider = [one.bounds.any_estimator for one in self.points]
+        errors = [f"{one.typical_error:.4g}" for one in wider if one is not None]
+        people = next((one.people for one in wider if one is not None), 0)
+        row = (f"least typical error, any estimator, {people:,} people", *errors)
+        return Table(headings, [*ratios, best, *([row] if errors else [])])
 
     def __str__(self) -> str:
         """Lay the ratios out as an aligned table, the best bounds below."""
@@ -198,6 +204,7 @@ def bound_sweep(
     prior: ArrayLike | None = None,
     domain: DomainLike | None = None,
     seconds: float | None = None,
+    people: int | None = None,
 ) -> BoundSweep:
     """Return every lower bound along several budgets or several domains, the published one (svd) among them.
 
@@ -205,7 +212,7 @@ def bound_sweep(
     With a solver a strategy is found at every place too; its bounds are those of the solution. Without one, the
     expensive bounds are computed where `seconds` are given: those of the call, of which each place has an equal share
     of what is left once all places have the others. Places for which nothing is left are not in the sweep, which is
-    then not complete.
+    then not complete. With `people` each place has the error of every estimator, too (see `lower_bounds`).
 
     Raises:
         ValueError: if none or both of them are sequences, or one is empty, and as `optimise`.
@@ -225,6 +232,8 @@ def bound_sweep(
             ended = _search(places, done, solver_of(solver), on_step)
     if not done:
         raise KeyboardInterrupt
+    if people is not None:
+        done = [one.of_people(people) for one in done]
     return BoundSweep(axis, tuple(done), len(done) == len(places) and not (ended or time.stopped))
 
 
