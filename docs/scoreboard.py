@@ -1,4 +1,4 @@
-"""Write docs/scoreboard.md, its table of all mechanisms (.csv) and its picture: errors on real data.
+"""Write docs/scoreboard.md, its tables of all mechanisms and of two rounds (.csv) and its picture: errors on real data.
 
 Run it from the root of the repository: `python docs/scoreboard.py`. It needs the extras `plots` and `demo` and a
 package index for the table Adult, and takes about ten minutes on two cores. Nothing is written before the
@@ -28,10 +28,13 @@ from stratagem.estimators.dense import DenseEvidence
 from stratagem.io.target import written_atomically
 from stratagem.study.ranking import OPTIMISED
 from stratagem.study.row import DETAILED
+from stratagem.study.two_rounds import REST, numeric
 from stratagem.workloads.marginals import Marginals
 
 TARGET = Path(__file__).with_suffix(".md")
 TABLE = Path(__file__).with_suffix(".csv")
+ROUNDS = "-rounds.csv"
+"""What the name of the table of two rounds ends with, after that of the table of all mechanisms."""
 PICTURE = Path(__file__).parent / "images/scoreboard.png"
 SAME = ("simplex", "maximum-entropy")
 """Post-processing methods with the same answers as norm-sub and wnnls."""
@@ -45,6 +48,10 @@ CLEAR = 2.0
 """Standard errors from which a difference counts."""
 EQUAL = 1e-3
 """Share up to which two exact errors count as equal."""
+FIRSTS, SECONDS = 8, 10
+"""First rounds of every case, each with other people and so with bins of its own, and second rounds for each."""
+SEARCHED = 5.0
+"""Seconds of the search for the second mechanism."""
 LISTED = 2048
 """Largest number of user types for which a strategy of translates is written out as a matrix."""
 
@@ -405,6 +412,118 @@ def explained(row: Row, ours: Row, case: Case, comparison: st.Comparison) -> Row
     return replace(row, why=cause(ours, row))
 
 
+@dataclass(frozen=True)
+class RoundsRow:
+    """Two rounds on one case at one budget; errors are shares of the people, as those of `Row`."""
+
+    case: str
+    epsilon: float
+    bins: int
+    """Values that one round asks for."""
+    cells: float
+    """Values of the second round, in the mean over first rounds."""
+    one: float
+    """Measured error of ours in one round, after the best post-processing."""
+    one_error: float
+    two: float
+    """Measured error of two rounds with as many people together, after the best post-processing."""
+    two_error: float
+    postprocessing: str
+    plain_one: float
+    """Expected error of ours in one round without post-processing."""
+    plain_two: float
+    """Measured error of two rounds without post-processing."""
+    within: float
+    """The part of that which comes from people who are not evenly spread over a merged bin."""
+    advised: bool
+    """Whether a plan with these data advises two rounds, without post-processing."""
+    why: str = ""
+    """Name of the cause where two rounds are less exact."""
+
+    @property
+    def ratio(self) -> float:
+        """Error of two rounds over that of one."""
+        return self.two / self.one
+
+    @property
+    def ratio_error(self) -> float:
+        """Its standard error."""
+        return self.ratio * math.hypot(self.one_error / self.one, self.two_error / self.two)
+
+
+REASONS = {
+    "merged": "Most of the error is that of merged bins. Their people count as evenly spread, but stand at few values, "
+    "such as 40 hours a week.",
+    "fewer": "Most of the error is that of the reports: four fifths of the people answer in as many bins, or nearly.",
+    "smoothed": "Without post-processing two rounds are more exact. Post-processing takes more off the error of one "
+    "round, whose bins are many.",
+}
+"""Sentences on why two rounds are less exact than one, by the name that `reason` finds."""
+
+
+def reason(row: RoundsRow) -> str:
+    """Return the name of the cause for which two rounds are less exact than one; nothing where they are not."""
+    if row.two <= row.one:
+        return ""
+    if row.plain_two < row.plain_one:
+        return "smoothed"
+    return "merged" if row.within**2 > row.plain_two**2 / 2 else "fewer"
+
+
+def asked_twice(row: Row) -> RoundsRow:
+    """Return what two rounds of all people reach on the case of a row of ours, a fifth of them in the first."""
+    case, epsilon = CASES[row.case], row.epsilon
+    solution, x = st.optimise(case.workload, epsilon, gap=0.02, seconds=10), case.data()
+    first, users, truth = solution.mechanism(), case.users(), case.truth()
+    squares: dict[str, list[list[float]]] = {}
+    within, sizes = [], []
+    for r in range(FIRSTS):
+        rng = np.random.default_rng([4, r])
+        few = rng.multivariate_hypergeometric(x, round(users / (1 + REST)))
+        one, rest = first.strategy.histogram(few, rng), users - int(few.sum())
+        second = st.study.second_round(first, one, users=rest, seconds=SEARCHED)
+        edges = np.array([int(edge) for edge in second.attributes[0].values.edges[:-1]])
+        held = np.add.reduceat(x - few, edges)
+        sizes.append(len(held))
+        told: dict[str, list[float]] = {}
+        for _ in range(SECONDS):
+            found = st.study.combine(first, one, second, second.strategy.histogram(held, rng), case.workload)
+            for name, answers in processed(replace(case, workload=found.workload), found):
+                missed = answers / rest - truth / users
+                told.setdefault(name, []).append(float(np.square(missed).mean()))
+        even = found.workload.answer(np.add.reduceat(x, edges))
+        within.append(float(np.square((even - truth) / users).mean()))
+        for name, each in told.items():
+            squares.setdefault(name, []).append(each)
+    best = min(sorted(squares), key=lambda name: np.mean(squares[name]))
+    two = math.sqrt(np.mean(squares[best]))
+    spread = float(np.std(np.mean(squares[best], axis=1), ddof=1)) / math.sqrt(FIRSTS) / (2 * two)
+    (scale,) = numeric(solution.workload, solution.strategy)
+    found = RoundsRow(
+        row.case,
+        epsilon,
+        len(x),
+        float(np.mean(sizes)),
+        row.error,
+        row.standard_error,
+        two,
+        spread,
+        best,
+        row.exact,
+        math.sqrt(np.mean(squares["unbiased"])),
+        math.sqrt(np.mean(within)),
+        scale.gain(x, users, epsilon).pays,
+    )
+    sys.stderr.write(f"{row.case}, epsilon {epsilon:g}: two rounds {two:.3g}, one {row.error:.3g}\n")
+    return replace(found, why=reason(found))
+
+
+def twice(rows: list[Row]) -> list[Row]:
+    """Return the rows of ours about which two rounds can be asked: all prefixes or ranges of one attribute."""
+    asked = [row for row in rows if row.mechanism == OPTIMISED and row.repetitions]
+    return [row for row in asked if row.case.endswith(("prefixes", "ranges", "half width"))]
+
+
 HEAD = """\
 # Scoreboard
 
@@ -448,8 +567,28 @@ ALL = """\
 ## All mechanisms
 
 [scoreboard.csv](scoreboard.csv) lists every mechanism of every case, with its parameters, its exact error without
-post-processing and its error after the best one, as shares of all people.
-"""
+post-processing and its error after the best one, as shares of all people."""
+TWICE = """\
+## Two rounds
+
+The same people in [two rounds](guides/two-rounds.md): a fifth of them in all bins, then the others in bins merged by
+what the first said. Errors are at the same queries, those of one round; within a merged bin people count as evenly
+spread. **Two / one** is the error of two rounds over ours in one round, each after its best post-processing; less than
+1 is better for two rounds. The next column is the same without post-processing. **Plan** says whether `stratagem plan`
+advises two rounds with these data: where without post-processing one round is at least a quarter less exact, also in
+the best evenly merged bins, which a plan can choose without a first round. There are {firsts} first rounds, each with
+{seconds} second ones. [scoreboard-rounds.csv](scoreboard-rounds.csv) has more digits."""
+TWO = (
+    "data and queries",
+    "ε",
+    "bins merged into",
+    "one round",
+    "two rounds",
+    "two / one",
+    "without post-processing",
+    "plan",
+    "why worse",
+)
 COLUMNS = (
     "data and queries",
     "ε",
@@ -562,27 +701,57 @@ def losses(rows: list[Row]) -> str:
     return f"{table(LOST, cells)}\n\n{reasons}"
 
 
-def page(rows: list[Row]) -> str:
+def section(rounds: list[RoundsRow]) -> list[str]:
+    """Return what two rounds reach, and why they lose; nothing without any."""
+    if not rounds:
+        return []
+    cells = [
+        (
+            row.case,
+            f"{row.epsilon:g}",
+            f"{row.bins} into {row.cells:.0f}",
+            f"{points(row.one)} ± {points(row.one_error)}",
+            f"{points(row.two)} ± {points(row.two_error)} ({row.postprocessing})",
+            f"{row.ratio:.3f} ± {row.ratio_error:.3f}",
+            f"{row.plain_two / row.plain_one:.3f}",
+            "advises" if row.advised else "",
+            row.why,
+        )
+        for row in rounds
+    ]
+    reasons = [
+        f"* **{why}**: {text}" for why, text in REASONS.items() if any(row.why == why for row in rounds)
+    ]
+    return [
+        TWICE.format(firsts=FIRSTS, seconds=SECONDS),
+        table(TWO, cells),
+        *(["\n".join(reasons)] if reasons else []),
+    ]
+
+
+def page(rows: list[Row], rounds: list[RoundsRow] | None = None) -> str:
     """Return the page of some rows."""
     groups = grouped(rows)
     shown = table(COLUMNS, [board(group) for group in groups])
-    return "\n\n".join([HEAD, summary(groups), shown, DRAWING, losses(rows), ALL])
+    return (
+        "\n\n".join([HEAD, summary(groups), shown, DRAWING, losses(rows), ALL, *section(rounds or [])]) + "\n"
+    )
 
 
-def text_of(rows: list[Row]) -> str:
+def text_of(rows: list[Row] | list[RoundsRow]) -> str:
     """Return rows as a CSV table, numbers with six digits."""
     file = io.StringIO()
-    writer = csv.DictWriter(file, [one.name for one in fields(Row)], lineterminator="\n")
+    writer = csv.DictWriter(file, [one.name for one in fields(rows[0])], lineterminator="\n")
     writer.writeheader()
     for row in rows:
         writer.writerow({k: f"{v:.6g}" if isinstance(v, float) else v for k, v in asdict(row).items()})
     return file.getvalue()
 
 
-def rows_of(text: str) -> list[Row]:
+def rows_of(text: str, row=Row) -> list:
     """Return the rows of a CSV table."""
-    kinds = get_type_hints(Row)
-    return [Row(**{k: kinds[k](v) for k, v in line.items()}) for line in csv.DictReader(io.StringIO(text))]
+    kinds = get_type_hints(row) | {"advised": "True".__eq__}
+    return [row(**{k: kinds[k](v) for k, v in line.items()}) for line in csv.DictReader(io.StringIO(text))]
 
 
 def draw(rows: list[Row]) -> dict[str, bytes]:
@@ -629,11 +798,15 @@ def solved(asked: tuple[str, float]) -> list[Row]:
     return rows
 
 
-def write(measured_rows: list[Row]) -> None:
-    """Write the table, and the page and the picture from the table."""
+def write(measured_rows: list[Row], measured_rounds: list[RoundsRow]) -> None:
+    """Write the tables, and the page and the picture from the tables."""
     text = text_of(measured_rows)
-    rows = rows_of(text)
-    made = {TARGET: page(rows).encode(), TABLE: text.encode()}
+    rows, rounds, made = rows_of(text), [], {}
+    if measured_rounds:
+        told = text_of(measured_rounds)
+        rounds = rows_of(told, RoundsRow)
+        made[TABLE.with_name(TABLE.stem + ROUNDS)] = told.encode()
+    made |= {TARGET: page(rows, rounds).encode(), TABLE: text.encode()}
     made |= {PICTURE.with_name(PICTURE.stem + end): content for end, content in draw(rows).items()}
     for target, content in made.items():
         with written_atomically(target) as file:
@@ -641,10 +814,11 @@ def write(measured_rows: list[Row]) -> None:
 
 
 def main() -> None:
-    """Measure all cases, one a process, then write the three files."""
+    """Measure all cases, one a process, then write the files."""
     asked = [(name, epsilon) for name, case in CASES.items() for epsilon in case.budgets]
     with get_context("spawn").Pool() as pool:  # whose end ends the processes, also after Ctrl-C
-        write([row for rows in pool.imap(solved, asked) for row in rows])
+        rows = [row for rows in pool.imap(solved, asked) for row in rows]
+        write(rows, list(pool.imap(asked_twice, twice(rows))))
 
 
 if __name__ == "__main__":

@@ -78,3 +78,42 @@ def test_a_bundle_is_not_overwritten(survey, tmp_path, capsys):
     out = tmp_path / "second.ldp.json"
     out.write_text("")
     assert_refused(capsys, ("rounds", *survey[:2], "-o", out), "--force")
+
+
+def test_a_survey_is_planned_asked_and_asked_again(tmp_path, monkeypatch, capsys):
+    """The plan says that a second round pays for pay, and the command that it names makes one that answers."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    pay, towns = np.minimum(rng.lognormal(2.0, 0.5, 4000), 127), rng.choice(["ash", "elm"], 4000)
+    rows = [f"{amount:.2f},{town}" for amount, town in zip(pay, towns, strict=True)]
+    (tmp_path / "people.csv").write_text("\n".join(["pay,town", *rows]))
+    options = ("--edges", "pay=0:128:4", "--labels", "town=ash,elm", "--only", "--seconds", 6)
+    planned = run_json(capsys, "plan", "people.csv", *options)
+    (note,) = (
+        one for one in planned["notes"] if one.startswith("Two rounds would cut the typical error of pay by")
+    )
+    assert "collect 800 people" in note
+    command = note.split("`")[1].split()
+    assert command[:5] == ["stratagem", "rounds", "people.ldp.json", "COUNTS", "--users"]
+    run(capsys, "randomise", "people.ldp.json", "--data", "people.csv", "-o", "reports.jsonl")
+    command[3] = "reports.jsonl"
+    status, said, _ = run(capsys, *command[1:])
+    assert status == 0
+    assert "pay: 32 values merged into" in said
+    assert "town" not in said
+    _, told, _ = run(capsys, *command[1:], "--force", "--json")
+    assert list(json.loads(told)["edges"]) == ["pay"]
+    run(capsys, "randomise", "SECOND.ldp.json", "--data", "people.csv", "-o", "more.jsonl")
+    _, told, _ = run(capsys, "estimate", "SECOND.ldp.json", "more.jsonl", "--queries", 99, "--json")
+    found = json.loads(told)
+    assert found["unbiased"]
+    assert any("ash" in one["label"] for one in found["answers"])
+
+
+def test_a_plan_for_even_numbers_does_not_advise_two_rounds(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "even.csv").write_text(
+        "\n".join(["pay", *map(str, np.random.default_rng(1).integers(0, 128, 4000))])
+    )
+    options = ("--column", "pay", "--edges=0:128:4", "--only", "--seconds", 4)
+    assert "Two rounds" not in str(run_json(capsys, "plan", "even.csv", *options)["notes"])

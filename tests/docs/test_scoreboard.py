@@ -13,6 +13,8 @@ from pages import FOLDER
 PAGE = (FOLDER / "scoreboard.md").read_text("utf-8")
 TEXT = (FOLDER / "scoreboard.csv").read_text("utf-8")
 ROWS = scoreboard.rows_of(TEXT)
+TWICE = (FOLDER / "scoreboard-rounds.csv").read_text("utf-8")
+ROUNDS = scoreboard.rows_of(TWICE, scoreboard.RoundsRow)
 QUICK = "flights: carrier, 16 values, histogram", 2.0
 CHANCE = 5.0
 """Standard errors that a repeated measurement may differ by: once in a million."""
@@ -36,8 +38,9 @@ def unexplained(rows):
 
 
 def test_the_page_is_what_the_programme_makes_of_the_table():
-    assert scoreboard.page(ROWS) == PAGE
+    assert scoreboard.page(ROWS, ROUNDS) == PAGE
     assert scoreboard.text_of(ROWS) == TEXT
+    assert scoreboard.text_of(ROUNDS) == TWICE
 
 
 def test_it_has_a_row_for_every_case_and_every_mechanism_of_it():
@@ -57,6 +60,31 @@ def test_every_mechanism_that_beats_ours_is_listed_with_its_reason():
     listed = PAGE.split("## Where published mechanisms are better")[1].split("## All")[0]
     assert listed.count("\n| ") == sum(row.behind for row in ROWS) + 2
     assert all(f"* **{row.why}**: {scoreboard.CAUSES[row.why]}" in listed for row in ROWS if row.behind)
+
+
+def test_every_numeric_case_is_asked_in_two_rounds_and_a_loss_has_its_reason():
+    asked = [(name, epsilon) for name, case in scoreboard.CASES.items() for epsilon in case.budgets]
+    numeric = [one for one in asked if "prefixes" in one[0] or "ranges" in one[0]]
+    assert [(row.case, row.epsilon) for row in ROUNDS] == numeric
+    ours = [row for row in ROWS if row.mechanism == "optimised" and (row.case, row.epsilon) in numeric]
+    assert [(row.one, row.one_error, row.plain_one) for row in ROUNDS] == [
+        (row.error, row.standard_error, row.exact) for row in ours
+    ]
+    for row in ROUNDS:
+        assert row.why == scoreboard.reason(row)
+        assert bool(row.why) == (row.ratio > 1)
+        assert not row.why or f"* **{row.why}**: {scoreboard.REASONS[row.why]}" in PAGE
+        assert row.plain_two < row.plain_one or not row.advised, "what is advised is more exact"
+    assert any(row.advised for row in ROUNDS)
+
+
+@pytest.mark.exhaustive
+def test_two_rounds_measured_again_give_the_same_errors():
+    shown = next(row for row in ROUNDS if row.case == "Adult: final weight, 128 bins, ranges of half width")
+    (row,) = (row for row in group(shown.case, shown.epsilon) if row.mechanism == "optimised")
+    found = scoreboard.asked_twice(row)
+    assert abs(found.two - shown.two) <= CHANCE * (found.two_error + shown.two_error)
+    assert found.advised == shown.advised
 
 
 def test_a_hidden_loss_is_found():

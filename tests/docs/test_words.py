@@ -22,7 +22,7 @@ WORDS = {
     "verified epsilon": r"\bmeasured epsilon\b",
     "proof of the bound": r"(?<!-)\bcertificates? of\b|\bbound of a certificate\b|\bcertified bounds?\b",
     "memoised answer": r"(?<![\w-])memos?\b",
-    "reports per person": r"(?<!two )(?<!both )(?<!stratagem )(?<!-)\brounds\b",
+    "reports per person": r"(?<!two )(?<!both )(?<!stratagem )(?<!first )(?<!-)\brounds\b",
     "synthetic records": r"\bsynthetic people\b|\bpeople who do not exist\b",
 }
 """What to say, and what is not said for it."""
@@ -31,8 +31,7 @@ ALLOWED = {
     ("glossary.md", "mechanism"): "called a *strategy*",
     ("glossary.md", "mechanism file"): "in code a *bundle*",
     ("glossary.md", "reports per person"): "are there rounds",
-    ("guides/survey.md", "people"): "users, ",
-    ("guides/survey.md", "every answer"): "predicted error of the least accurate one",
+    ("guides/survey.md", "every answer"): "error of the least accurate one",
     ("guides/collect.md", "people"): "as a user without rights",
     ("guides/workload.md", "value or answer"): "the optimum itself, up to ten user types",
     ("", "reports per person"): "rounds Find the mechanism of a second round",

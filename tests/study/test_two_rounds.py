@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 import stratagem as st
+from stratagem.bounds.formulas import best_spread, spread
 from stratagem.domain import Attribute, Codes
+from stratagem.estimators.best_linear import BestLinear
 from stratagem.mechanism.mechanism import Mechanism
-from stratagem.study.two_rounds import _starts, learned
-from stratagem.workloads.merged import Spread
+from stratagem.study.two_rounds import _starts, advice, learned, numeric
+from stratagem.workloads.merged import Spread, with_merged
 from stratagem.workloads.naming import Naming
 
 STARTS = [0, 1, 2]
@@ -307,3 +309,133 @@ def test_counts_given_twice_are_refused(pooled):
     with pytest.raises(ValueError, match="the same counts, so that reports would count twice"):
         st.study.combine(made, one, made, one, pooled=pooled)
     assert st.study.combine(made, one, made, two, pooled=pooled).users == (200 if pooled else 100)
+
+
+def people(shape, bins, users):
+    """Return how many of some people are in each of the bins (n,)."""
+    rng = np.random.default_rng(1)
+    if shape == "pay":
+        places = np.minimum(rng.lognormal(np.log(0.05), 0.5, users), 1)
+    elif shape == "spiky":
+        places = np.where(rng.random(users) < 0.7, rng.choice([0.1, 0.25, 0.5], users), rng.random(users))
+    else:
+        places = rng.random(users)
+    return np.histogram(places, bins, (0, 1))[0]
+
+
+def one_round(first, x, repetitions, rng):
+    """Return the squared error of one round of everybody, in the mean over the queries and collections."""
+    W, scores, users = first.workload, BestLinear(first.strategy.dense(), None), x.sum()
+    drawn = (first.strategy.histogram(x, rng).astype(float) for _ in range(repetitions))
+    missed = [W.answer(scores.estimated_data(counts)) - W.answer(x) for counts in drawn]
+    return np.mean(np.square(missed)) / users**2
+
+
+def two_rounds(first, x, repetitions, rng):
+    """Return the same of two rounds at the queries of the first, a fifth of the people in it; 40 second rounds each."""
+    W, users, squares = first.workload, int(x.sum()), []
+    for _ in range(repetitions):
+        few = rng.multivariate_hypergeometric(x, round(users / 5))
+        rest = users - int(few.sum())
+        second = st.study.second_round(first, first.strategy.histogram(few, rng), users=rest, seconds=3)
+        starts = _starts(first, second)
+        asked = Spread(W, tuple(starts.tolist()), Naming.of(W, first.attributes))
+        scores = BestLinear(second.strategy.dense(), second.prior)
+        for _ in range(40):
+            counts = second.strategy.histogram(np.add.reduceat(x - few, starts), rng).astype(float)
+            missed = asked.answer(scores.estimated_data(counts)) / rest - W.answer(x) / users
+            squares.append(np.mean(np.square(missed)))
+    return np.mean(squares)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("epsilon", [1.0, 2.0])
+@pytest.mark.parametrize("shape", ["pay", "spiky", "even"])
+def test_errors_of_one_round_and_of_two_are_predicted(shape, epsilon):
+    """Within 15 % of 40 first rounds with 40 second ones each, and of 800 rounds of everybody."""
+    solution = st.optimise(st.prefix(32), epsilon, gap=0.02, seconds=5)
+    (scale,), x = numeric(solution.workload, solution.strategy), people(shape, 32, 5000)
+    found, rng, first = scale.gain(x, 5000, epsilon), np.random.default_rng(5), solution.mechanism()
+    one, two = one_round(first, x, 800, rng), two_rounds(first, x, 40, rng)
+    assert found.one == pytest.approx(one, rel=0.15)
+    assert found.two == pytest.approx(two, rel=0.15)
+    assert found.pays == (shape == "pay")
+    assert (two < 0.6 * one) or not found.pays
+
+
+@pytest.mark.parametrize(
+    ("shape", "bins", "users", "pays"),
+    [
+        ("pay", 32, 5000, True),
+        ("pay", 16, 200_000, True),
+        ("spiky", 32, 5000, False),
+        ("even", 32, 5000, False),
+        ("even", 16, 200_000, False),
+    ],
+)
+def test_two_rounds_are_advised_where_they_pay(shape, bins, users, pays):
+    """The negative control: of even values evenly merged bins are as good in one round, so nothing is to be learned."""
+    solution = st.optimise(st.prefix({"pay": st.bins(range(bins + 1))}), 1.0, gap=0.02, seconds=3)
+    said = advice(solution, users, [people(shape, bins, users)])
+    assert bool(said) == pays
+    assert not pays or "Two rounds would cut the typical error of pay by " in said
+    assert not pays or f"users={users - users // 5})" in said
+    assert advice(solution, users, []) == ""
+
+
+def test_people_who_leave_room_for_all_bins_are_asked_in_all():
+    """Bins of equal shares were fewer, although there were people enough: those where few are were lost."""
+    first = st.optimise(st.prefix(st.bins(range(9))), 1.0, gap=0.02, seconds=2).mechanism()
+    counts = first.strategy.histogram(np.array([0, 50_000, 0, 0, 50_000, 0, 0, 0]), np.random.default_rng(1))
+    assert st.study.second_round(first, counts, seconds=2).attributes == first.attributes
+
+
+@pytest.mark.parametrize("p", [np.full(6, 1 / 6), np.array([0.3, 0.1, 0.2, 0.1, 0.2, 0.1])])
+def test_what_is_predicted_of_merged_bins_is_the_closed_bound(p):
+    W = st.prefix(6).matrix()
+    values = np.linalg.svd(W @ (np.eye(6) - np.outer(p, np.ones(6))) @ np.diag(p**0.5), compute_uv=False)
+    C = best_spread(W.T @ W, p, 1.0)
+    assert np.trace(W @ C @ W.T) == pytest.approx(spread(6, 1.0) * values.sum() ** 2)
+    assert C.sum(axis=0) == pytest.approx(np.zeros(6), abs=1e-9)
+
+
+@pytest.fixture(scope="module")
+def asked_together():
+    """A first round of a survey: pay in 24 bins, a region; everybody's answers, and the counts of 4,000 reports."""
+    survey = st.Survey({"pay": st.bins(range(25)), "region": st.labels("north", "east", "south")})
+    survey = survey.prefix("pay").table("region")
+    first = st.optimise(survey.workload, 1.0, seconds=4).mechanism()
+    rng = np.random.default_rng(3)
+    x = rng.multinomial(20_000, np.outer(people("pay", 24, 10_000), [5, 3, 2]).ravel() / 100_000)
+    few = rng.multivariate_hypergeometric(x, 4000)
+    return first, x, few, first.strategy.histogram(few, rng)
+
+
+def test_a_survey_is_asked_again_with_merged_bins(asked_together):
+    """Answers are within five standard errors (false alarm 6e-7 each); an attribute that is asked otherwise stays."""
+    first, x, few, counts = asked_together
+    second = st.study.second_round(first, counts, seconds=4)
+    pay, region = second.attributes
+    assert (second.epsilon, region) == (first.epsilon, first.attributes[1])
+    assert pay.size <= 8
+    assert {*pay.values.edges} < {*first.attributes[0].values.edges}
+    starts = [first.attributes[0].values.edges.index(edge) for edge in pay.values.edges[:-1]]
+    merged = np.add.reduceat((x - few).reshape(24, 3), starts, axis=0).ravel()
+    found = second.estimate(second.strategy.histogram(merged, np.random.default_rng(4)))
+    truth = st.Survey(second.domain).prefix("pay").table("region").workload.answer(merged)
+    assert (np.abs(found.answers - truth) < 5 * found.standard_errors + 1e-6).all()
+    assert found.unbiased
+
+
+def test_a_question_counts_as_much_with_merged_bins():
+    fine, half = (st.bins(range(0, 25, step)) for step in (1, 2))
+    asked = st.kron([st.prefix({"pay": fine}), st.total({"region": 3})])
+    found = with_merged(st.weighted(asked, 0.5), {"pay": Attribute("pay", half.values)})
+    assert (found.queries, found.weight) == (12, pytest.approx(0.5 * 2**0.5))
+
+
+def test_a_survey_without_bins_of_its_own_is_refused():
+    survey = st.Survey("town=8,region=3").table("town").table("region")
+    first = st.optimise(survey.workload, 1.0, seconds=3).mechanism()
+    with pytest.raises(ValueError, match="no part of the survey asks for prefixes or ranges"):
+        st.study.second_round(first, np.ones(first.outputs, dtype=int))

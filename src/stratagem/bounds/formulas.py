@@ -44,6 +44,8 @@ large beside the bound itself cannot lift it above L. Square roots are the excep
 """
 RATIO = 1.1e-14
 """Relative error of E = exp(epsilon), lowered by 1e-14 where a strategy has to measure at most epsilon."""
+KEPT = 1e-12
+"""Ratio to the largest eigenvalue above which others are more than rounding."""
 
 
 def safe(value: float, epsilon: float) -> float:
@@ -240,6 +242,19 @@ def integer(norms: Norms, n: int, epsilon: float) -> float:
 def spread(n: int, epsilon: float) -> float:
     """Return 1/(n max_k g(k) - 1), zero for n = 1 where 1^perp is empty."""
     return 0.0 if n == 1 else 1 / pattern_information(n, epsilon, pattern_size(n, epsilon))
+
+
+def best_spread(V: np.ndarray, p: np.ndarray, epsilon: float) -> np.ndarray:
+    """Return P^(1/2) T^+ P^(1/2) (n x n), T the M - p p^T with which equality holds in `integer` under shares p > 0.
+
+    A user adds that to the second moments of the estimated data vector, beside p p^T: `integer` is tr V of both.
+    """
+    r = np.sqrt(p)
+    centred = np.eye(len(p)) - np.outer(r, r)
+    squares, U = np.linalg.eigh(centred @ (V * np.outer(r, r)) @ centred)
+    kept = squares > KEPT * squares.max()
+    roots, U = np.sqrt(squares[kept]), r[:, None] * U[:, kept]
+    return spread(len(p), epsilon) * roots.sum() * (U / roots) @ U.T
 
 
 def pattern_size(n: int, epsilon: float) -> int:

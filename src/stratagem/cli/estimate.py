@@ -357,8 +357,8 @@ def rounds(
 ) -> None:
     """Find the mechanism of a second round: bins merged to equal shares by what a first round of a few people told.
 
-    The first mechanism asks for prefixes or ranges of numbers, dates or times. Deal people at random: each takes part
-    in one round only. Then `stratagem estimate SECOND COUNTS` answers from the second round, without a bias.
+    The first mechanism asks for prefixes or ranges of numbers, dates or times; the other questions of a survey stay.
+    Deal people at random: each takes part in one round only. `stratagem estimate SECOND COUNTS` is then unbiased.
     """
     from stratagem.math.number import counted
     from stratagem.mechanism.mechanism import SUFFIX, load_mechanism
@@ -371,13 +371,15 @@ def rounds(
         second = second_round(first, tally.counts, users=users, cells=cells, on_step=on_step)
     with keeping():
         second.save(out, overwrite=True)
-        attribute = second.attributes[0]
-        edges = attribute.values.entry()["edges"]
+        alone, both = len(first.attributes) == 1, zip(first.attributes, second.attributes, strict=True)
+        merged = {new.name: (old.size, new) for old, new in both if alone or new.values != old.values}
+        edges = {name: new.values.entry()["edges"] for name, (_, new) in merged.items()}
         if json:
-            write_json({"mechanism": second.identifier, "edges": edges, "file": str(out)})
+            about = {"mechanism": second.identifier, "edges": edges.popitem()[1] if alone else edges}
+            write_json({**about, "file": str(out)})
             return
-        merged = f"{attribute.name}: {first.attributes[0].size} values merged into {attribute.size}"
-        write(f"{merged}, edges {','.join(edges)}")
+        for name, (size, new) in merged.items():
+            write(f"{name}: {size} values merged into {new.size}, edges {','.join(edges[name])}")
         write(
             f"{counted(tally.reports, 'report')} chose them. Whoever sent one of these takes no part in the second "
             f"round, so that epsilon {float(second.epsilon):g} holds for everybody."

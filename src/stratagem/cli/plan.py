@@ -217,7 +217,7 @@ class Told:
     def said(self, commands: list[str], stated: Path | None = None) -> Iterator[str | Table]:
         """Yield what to expect, what epsilon means, which values there are, and what to type next."""
         found = self.found
-        about = map("\n".join, filter(None, (found.meaning(), (*found.values(), *found.notes()))))
+        about = map("\n".join, filter(None, (found.meaning(), (*found.values(), *self.notes))))
         yield from apart([*found.answer(), *about])
         facts = {
             "saved": f"{self.out} (mechanism file (bundle), for clients and the aggregator)",
@@ -234,10 +234,16 @@ class Told:
             facts["next"] = "try it on this file, as it will run on people's devices:"
         yield from ("", *facts_lines(facts), *commands)
 
+    @property
+    def notes(self) -> list[str]:
+        """What is to be done, each in a sentence; commands name the file that was written."""
+        command = f"stratagem rounds {shlex.quote(str(self.out))} COUNTS"
+        return [_typed(one, command) for one in self.found.notes()]
+
     def common(self) -> dict[str, Any]:
         """Return what every plan is recorded with."""
         found = self.found
-        sentences = (*found.about_epsilon(), *found.notes())
+        sentences = (*found.about_epsilon(), *self.notes)
         return {
             "epsilon": found.epsilon,
             "users": found.users,
@@ -374,3 +380,9 @@ def _invalid(columns: Iterable[tuple[Proposal, Mapping[str, int]]]) -> list[str]
     if any(rows and none for none, rows in gaps):
         return ["--invalid drop"]
     return ["--invalid other"] if not all(none for none, _ in gaps) else []
+
+
+def _typed(note: str, command: str) -> str:
+    """Return a sentence with the command of two rounds in place of the function."""
+    found = r"st\.study\.second_round\(first, counts, users=(\d+)\)"
+    return re.sub(found, lambda users: f"{command} --users {users[1]} -o SECOND.ldp.json", note)

@@ -329,3 +329,50 @@ def check_rounds(reports: Sequence[int], rounds: int) -> None:
             raise ValueError(
                 f"{number:,} reports are not {rounds:,} reports per person: give the reports of people who sent so many"
             )
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Pooled(Dense):
+    """The users of K merged bins, G x_hat, from the best linear estimate x_hat (n,) by both rounds' reports."""
+
+    both: BestLinear
+    """The estimator for all reports, as if every user drew one of the two strategies."""
+    second: BestLinear
+    """The estimator of the second round alone."""
+    starts: np.ndarray
+    """First bin of every merged bin (K,)."""
+
+    @property
+    def privacy(self) -> tuple[float, float]:
+        return self.both.privacy
+
+    @property
+    def shares(self) -> np.ndarray:
+        return self.second.shares
+
+    @property
+    def null(self) -> np.ndarray:
+        """Orthonormal basis (K x k) of the merged data vectors that no report of the second round depends on."""
+        return self.second.null
+
+    @property
+    def least_spread(self) -> np.ndarray:
+        return self._merged(self.both.least_spread)
+
+    def check(self, workload: Workload) -> None:
+        self.second.check(workload)
+
+    def users(self, counts: np.ndarray) -> int:
+        return self.both.users(counts)
+
+    def estimated_data(self, counts: np.ndarray) -> np.ndarray:
+        """Return G x_hat (K,)."""
+        return np.add.reduceat(self.both.estimated_data(counts), self.starts)
+
+    def estimated_spread(self, counts: np.ndarray) -> np.ndarray:
+        """Return G R diag(c) R^T G^T (K x K)."""
+        return self._merged(self.both.estimated_spread(counts))
+
+    def _merged(self, C: np.ndarray) -> np.ndarray:
+        return np.add.reduceat(np.add.reduceat(C, self.starts, axis=0), self.starts, axis=1)

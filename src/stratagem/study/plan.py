@@ -43,6 +43,7 @@ from stratagem.study.optimisation import optimise
 from stratagem.study.ranking import Contender
 from stratagem.study.solution import Solution
 from stratagem.study.summary import least_error, summary, text
+from stratagem.study.two_rounds import advice
 from stratagem.workloads import Workload
 from stratagem.workloads.given import check_order, load, takes_numbers
 from stratagem.workloads.question import SURVEY
@@ -240,7 +241,8 @@ class Plan(PlannedMechanism):
 
     def notes(self) -> tuple[str, ...]:
         read = *cautions(self.column, self.proposal, self.placeholders), said(self.spellings), *self.remarks
-        return tuple(filter(None, (*read, self.solution.baselines.late_sentence)))
+        rounds = advice(self.solution, self.users, [self.x])
+        return tuple(filter(None, (*read, rounds, self.solution.baselines.late_sentence)))
 
 
 @dataclass(frozen=True, kw_only=True)

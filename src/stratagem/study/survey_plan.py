@@ -29,6 +29,7 @@ from stratagem.study.question import Column, Known, Question, Sample, Source, re
 from stratagem.study.ranking import Contender, Ranking, rank_questions
 from stratagem.study.solution import Solution
 from stratagem.study.summary import minimum_sentence
+from stratagem.study.two_rounds import advice
 from stratagem.workloads import weighted
 from stratagem.workloads.given import read_survey
 from stratagem.workloads.question import asked_together
@@ -147,7 +148,8 @@ class SurveyPlan(PlannedMechanism):
 
     def notes(self) -> tuple[str, ...]:
         found = [note for one in self.columns for note in one.notes()]
-        return tuple(filter(None, (*dict.fromkeys(found), *self.left_out, self.ranked.late_sentence)))
+        rounds = advice(self.solution, self.users, [one.x for one in self.columns])
+        return tuple(filter(None, (*dict.fromkeys(found), *self.left_out, rounds, self.ranked.late_sentence)))
 
     def survey_file(self) -> str:
         """Return the survey as a file of queries, TOML, which `plan` and `optimise` read."""

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, cast, final
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, cast, final
 
 import numpy as np
 
+from stratagem.bounds.formulas import best_spread
 from stratagem.domain.attribute import Attribute
 from stratagem.domain.bins import Bins
 from stratagem.domain.values import OTHER
 from stratagem.estimation.estimate import Estimate
 from stratagem.estimation.estimation import answered
-from stratagem.estimators.best_linear import BestLinear
-from stratagem.estimators.dense import Dense, DenseEvidence
+from stratagem.estimators import estimator
+from stratagem.estimators.best_linear import BestLinear, Pooled
+from stratagem.estimators.dense import DenseEvidence
 from stratagem.math.deadline import granted
 from stratagem.math.number import count_text, integer
 from stratagem.math.privacy import check_prior, ratio
@@ -23,10 +28,15 @@ from stratagem.mechanism.mechanism import Mechanism
 from stratagem.solvers import Auto, Callback
 from stratagem.strategies import MatrixStrategy
 from stratagem.study.optimisation import optimise
-from stratagem.workloads import AllRange, Prefix, Workload, all_range, prefix
+from stratagem.workloads import Workload
 from stratagem.workloads.given import WorkloadLike, workload_of
-from stratagem.workloads.merged import Spread
+from stratagem.workloads.merged import Spread, about, with_merged
 from stratagem.workloads.naming import Naming
+from stratagem.workloads.question import questions
+
+if TYPE_CHECKING:
+    from stratagem.estimators.survey import SurveyEvidence
+    from stratagem.study.solution import Solution
 
 GROUPS, STEPS = 64, 100
 """Groups of neighbouring bins whose shares are learned, and steps of the iteration that learns them."""
@@ -43,6 +53,11 @@ FIXED = (
 """What is true of pooled answers about merged bins."""
 GAP, SECONDS = 0.01, 20.0
 """Gap at which the search for the second strategy ends, and seconds after which it does."""
+DRAWS, DRAWN, LISTED = (8, 32), 1 << 15, 1 << 22
+"""Fewest and most first rounds whose merged bins are predicted, their reports together, and most entries of a matrix
+for which that is done."""
+PAYS = 0.8
+"""Ratio of typical errors below which two rounds pay."""
 
 
 def second_round(
@@ -59,11 +74,12 @@ def second_round(
     The reports of the first round, counts (m,) or sparse, estimate the shares of its n bins (see `learned`).
     Neighbouring bins are merged into `cells` ones, by default as many as the errors of `users` people leave room for,
     at most 64; `users` are four times the reports of the first round by default. The queries are all prefixes or all
-    ranges of the merged bins, as in the first round; epsilon is the same, as no user takes part in both. The search
-    takes at most `seconds`, 20 by default.
+    ranges of the merged bins, as in the first round; epsilon is the same, as no user takes part in both. Of a survey
+    every attribute is merged that a part of the questions asks about alone, in prefixes or ranges and nothing else; the
+    others stay. The search takes at most `seconds`, 20 by default.
 
     Raises:
-        ValueError: for a first mechanism that is not about prefixes or ranges of at least three bins of one attribute,
+        ValueError: for a first mechanism that is not about prefixes or ranges of at least three bins of an attribute,
             counts of another mechanism, or numbers out of range.
 
     Example:
@@ -75,51 +91,202 @@ def second_round(
         >>> second.domain.sizes[0] <= 4, str(second.attributes[0].values).split(",")[0]
         (True, '0')
     """
-    bins, p = _bins(first).bins, learned(first, counts)
-    if users is None:
-        users = REST * int(_collected(first, counts)[1].sum())
+    scales = numeric(first.workload, first.strategy)
+    told, reports = _told(first, counts, scales)
+    users = REST * reports if users is None else users
     people = integer(users, "the number of users", 1, 1 << 53, "give the people to ask in the second round")
-    if cells is None:
-        E = ratio(float(first.epsilon))
-        cells = int(np.clip((E - 1) * math.sqrt(people / E) / ERRORS, 2, min(MOST, bins)))
-    cells = integer(cells, "the number of merged bins", 2, bins, "leave it out")
-    merged, prior = _merged(first, p, cells)
-    limits = Auto(gap=GAP, max_seconds=granted(seconds, SECONDS))
-    found = optimise(_about(first.workload, merged), float(first.epsilon), limits, on_step, prior=prior)
-    return found.mechanism(name=first.name)
+    merged, p = dict[str, Attribute](), np.empty(0)
+    for one, c in zip(scales, told, strict=True):
+        many = one.cells(people, float(first.epsilon)) if cells is None else cells
+        many = integer(many, "the number of merged bins", 2, one.bins.bins, "leave it out")
+        p = one.learned(c[:, None])[:, 0]
+        starts = one.starts(p, many)
+        merged[one.attribute.name], p = one.merged(starts), np.add.reduceat(p, starts)
+    asked = with_merged(first.workload, merged)
+    limits, prior = Auto(gap=GAP, max_seconds=granted(seconds, SECONDS)), None if first.strategy.parted else p
+    return optimise(asked, float(first.epsilon), limits, on_step, prior=prior).mechanism(name=first.name)
 
 
-def _merged(first: Mechanism, p: np.ndarray, cells: int) -> tuple[Attribute, np.ndarray]:
-    """Return the attribute whose bins are merged to nearly equal ones of the shares p (n,), and their shares."""
-    values = _bins(first)
-    below = np.cumsum(p[: values.bins]) / p[: values.bins].sum()
-    inner = [1 + int(np.abs(below[:-1] - k / cells).argmin()) for k in range(1, cells)]
-    starts, edges = np.unique([0, *inner, *values.outside]), values.edges
-    kept = tuple(edges[k] for k in np.union1d(starts, [len(edges) - 1]))
-    return replace(first.attributes[0], values=replace(values, edges=kept)), np.add.reduceat(p, starts)
+@final
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Scale:
+    """Bins of numbers, dates or times that a first round asks about by prefixes or ranges."""
+
+    asked: Workload
+    """The queries, about this attribute alone."""
+    strategy: Any
+    """The strategy of the reports about it."""
+    share: float = 1.0
+    """Share of the people who send such a report."""
+    part: int = 0
+    """Number of its part among those of a survey."""
+
+    @property
+    def attribute(self) -> Attribute:
+        """The attribute with its values."""
+        return self.asked.domain.attributes[0]
+
+    @cached_property
+    def bins(self) -> Bins:
+        """The bins; a whole number is from itself to below the next."""
+        return _bins(self.attribute)
+
+    def cells(self, people: int, epsilon: float) -> int:
+        """Return how many merged bins the errors of so many people of the whole survey leave room for."""
+        E = ratio(epsilon)
+        many = (E - 1) * math.sqrt(self.share * people / E) / ERRORS
+        return int(np.clip(many, 2, min(MOST, self.bins.bins)))
+
+    def starts(self, p: np.ndarray, cells: int) -> np.ndarray:
+        """Return the first bin of every merged one, of nearly equal ones of the shares p (n,); what is no bin stays."""
+        if cells >= self.bins.bins:
+            return np.arange(self.bins.size)
+        below = np.cumsum(p[: self.bins.bins]) / p[: self.bins.bins].sum()
+        inner = [1 + int(np.abs(below[:-1] - k / cells).argmin()) for k in range(1, cells)]
+        return np.unique([0, *inner, *self.bins.outside])
+
+    def merged(self, starts: np.ndarray) -> Attribute:
+        """Return the attribute whose bins are merged."""
+        edges = self.bins.edges
+        kept = tuple(edges[k] for k in np.union1d(starts, [len(edges) - 1]))
+        return replace(self.attribute, values=replace(self.bins, edges=kept))
+
+    def learned(self, counts: np.ndarray) -> np.ndarray:
+        """Return shares (n, r) of the bins, positive, from the counts of r first rounds (m, r).
+
+        Expectation maximisation with smoothing (Li et al., SIGMOD 2020): p <- K p',
+        p'_u = p_u sum_y Q[y, u] c_y/(Q p)_y over at most 64 groups of neighbouring bins, even inside, with the weights
+        1/4, 1/2, 1/4 of K. They decide which bins are merged and how answers weigh, never whether an answer is right on
+        average.
+        """
+        n, bins = self.bins.size, self.bins.bins
+        groups = min(GROUPS, bins)
+        starts = np.append(np.arange(groups) * bins // groups, range(bins, n)).astype(int)
+        sizes = np.diff(starts, append=n)
+        came = counts.any(axis=1)
+        Q = np.add.reduceat(self.strategy.dense().matrix[came], starts, axis=1) / sizes
+        c = counts[came] / counts.sum(axis=0)
+        p = np.repeat((sizes / n)[:, None], c.shape[1], axis=1)
+        for _ in range(STEPS):
+            p = p * (Q.T @ (c / (Q @ p)))
+            ends = np.pad(p[:groups], ((1, 1), (0, 0)), mode="edge")
+            p[:groups] = (ends[:-2] + 2 * ends[1:-1] + ends[2:]) / 4
+            p /= p.sum(axis=0)
+        return np.repeat(p / sizes[:, None], sizes, axis=0)
+
+    def gain(self, x: np.ndarray, users: int, epsilon: float) -> Gain:
+        """Return what two rounds of so many people gain if their shares are those of x (n,): theory.md, section 14."""
+        V, p, Q = self.asked.gram(), x / x.sum(), self.strategy.dense().matrix
+        n, few = len(p), max(1, round(users / (1 + REST)))
+        even, accuracy = np.full(n, 1 / n), estimator(self.strategy).accuracy(self.asked)
+        bound = np.sum(V * best_spread(V, even, epsilon))
+        scale = (accuracy.average_variance + V.trace() / n - even @ V @ even) / bound / self.share
+        apart = p @ V.diagonal() - 2 * p @ V @ even + even @ V @ even
+        one = (accuracy.total_variance(p) + (1 - self.share) * apart) / self.share / users
+
+        def error(starts: np.ndarray, weights: np.ndarray, people: int) -> float:
+            D = best_spread(about(self.asked, self.merged(starts)).gram(), weights, epsilon) * scale / people
+            return self._error(V, p, starts, D, users)
+
+        steps = [self.bins.bins >> k for k in range(1, self.bins.bins.bit_length() - 1)]
+        wide = [self.starts(even, cells) for cells in steps]
+        coarser = [error(starts, np.diff(starts, append=n) / n, users) for starts in wide]
+        reports, many = max(1, round(few * self.share)), self.cells(users - few, epsilon)
+        draws = int(np.clip(DRAWN // reports, *DRAWS))
+        counts = np.random.default_rng(0).multinomial(reports, Q @ p / (Q @ p).sum(), draws).T
+        two = []
+        for shares in self.learned(counts).T:
+            starts = self.starts(shares, many)
+            two.append(error(starts, np.add.reduceat(shares, starts), users - few))
+        queries = self.asked.queries
+        return Gain(one / queries, min([one, *coarser]) / queries, float(np.mean(two)) / queries, few)
+
+    def _error(self, V: np.ndarray, p: np.ndarray, starts: np.ndarray, D: np.ndarray, users: int) -> float:
+        """Return the sum of squared errors of all queries from second moments D (K x K) of merged shares."""
+        sizes, held = np.diff(starts, append=len(p)), np.add.reduceat(p, starts)
+        F = np.add.reduceat(np.add.reduceat(V, starts, axis=0), starts, axis=1) / np.outer(sizes, sizes)
+        missed = p - np.repeat(held / sizes, sizes)
+        told = np.sum(F * D) - (held @ F.diagonal() - held @ F @ held) / users
+        return float(told + missed @ V @ missed)
+
+
+class Gain(NamedTuple):
+    """Squared errors of shares of all people, in the mean over the queries about the bins of the first round."""
+
+    one: float
+    """Of one round of everybody in all bins."""
+    coarser: float
+    """Of one round of everybody in all bins, or in evenly merged ones if that is less."""
+    two: float
+    """Of two rounds; people count as evenly spread over a merged bin."""
+    first: int
+    """People of the first round, a fifth of all."""
+
+    @property
+    def cut(self) -> float:
+        """Share of the typical error of one round in all bins that two rounds save."""
+        return 1 - math.sqrt(self.two / self.one)
+
+    @property
+    def pays(self) -> bool:
+        """Whether two rounds cut the typical error by a fifth, also that of one round in coarser bins."""
+        return bool(self.two <= PAYS**2 * self.coarser)
+
+
+def numeric(workload: Workload, strategy: Any) -> list[Scale]:
+    """Return what two rounds can merge: the bins of one question, or those that a part of a survey asks about alone.
+
+    Raises:
+        ValueError: where nothing is asked in prefixes or ranges of at least three bins.
+    """
+    if not strategy.parted:
+        one = Scale(asked=workload, strategy=strategy)
+        about(workload, one.attribute)
+        return [one] if one.bins else []
+    found, every = list[Scale](), questions(workload)
+    for part, drawn in enumerate(strategy.parts):
+        told = [one for one in every if {*one.about} & {*drawn.attributes}]
+        if all(one.attributes == drawn.attributes and one.kind in ("prefix", "all-range") for one in told):
+            scale = Scale(asked=told[0].workload, strategy=drawn.strategy, share=drawn.share, part=part)
+            with suppress(ValueError):  # fewer than three bins
+                found += [scale] if scale.bins else []
+    if not found:
+        raise ValueError(
+            "no part of the survey asks for prefixes or ranges of at least three bins of one attribute and nothing "
+            "else about it: two rounds merge neighbouring bins of such an attribute"
+        )
+    return found
+
+
+def advice(solution: Solution, users: int, known: Sequence[np.ndarray]) -> str:
+    """Return how much two rounds of so many people gain, and how to go on; empty where they do not pay.
+
+    `known` are people by value of every attribute (n,), from data like the answers; none where there are no data.
+    """
+    workload, strategy, named = solution.workload, solution.strategy, solution.workload.domain.names
+    try:
+        scales = numeric(workload, strategy) if known and users > REST else []
+    except ValueError:
+        return ""
+    cuts, few = list[str](), 0
+    for one in scales:
+        x, name = known[named.index(one.attribute.name)], one.attribute.name
+        if x.any() and one.strategy.runnable and one.strategy.outputs * len(x) <= LISTED:
+            gain = one.gain(x, users, solution.epsilon)
+            cuts, few = cuts + [f"{name} by {100 * gain.cut:.0f} %"] * gain.pays, gain.first
+    if not cuts:
+        return ""
+    return (
+        f"Two rounds would cut the typical error of {' and '.join(cuts)}, if answers are like these: collect {few:,} "
+        f"people with this mechanism, merge bins by `st.study.second_round(first, counts, users={users - few})`, and "
+        "ask everybody else in these."
+    )
 
 
 def learned(first: Mechanism, counts: Counts) -> np.ndarray:
-    """Return shares (n,) of the bins, positive, from the counts of the first round (m,) or sparse.
-
-    Expectation maximisation with smoothing (Li et al., SIGMOD 2020): p <- K p', p'_u = p_u sum_y Q[y, u] c_y/(Q p)_y
-    over at most 64 groups of neighbouring bins, even inside, with the weights 1/4, 1/2, 1/4 of K. They decide which
-    bins are merged and how answers weigh, never whether an answer is right on average.
-    """
-    n, bins = _bins(first).size, _bins(first).bins
-    Q, c = _collected(first, counts)
-    groups = min(GROUPS, bins)
-    starts = np.arange(groups) * bins // groups
-    starts = np.append(starts, range(bins, n)).astype(int)
-    sizes = np.diff(starts, append=n)
-    Q = np.add.reduceat(Q, starts, axis=1) / sizes
-    p = sizes / n
-    for _ in range(STEPS):
-        p = p * (Q.T @ (c / c.sum() / (Q @ p)))
-        ends = np.pad(p[:groups], 1, mode="edge")
-        p[:groups] = (ends[:-2] + 2 * ends[1:-1] + ends[2:]) / 4
-        p /= p.sum()
-    return np.repeat(p / sizes, sizes)
+    """Return shares (n,) of the bins of a question, positive, from the counts of its first round (m,) or sparse."""
+    (scale,) = numeric(first.workload, first.strategy)
+    return scale.learned(_collected(first, counts)[1][:, None])[:, 0]
 
 
 def combine(
@@ -185,57 +352,8 @@ def combine(
     return replace(found, method=replace(found.method, unbiased=unbiased, bias=bias))
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class Pooled(Dense):
-    """The users of K merged bins, G x_hat, from the best linear estimate x_hat (n,) by both rounds' reports."""
-
-    both: BestLinear
-    """The estimator for all reports, as if every user drew one of the two strategies."""
-    second: BestLinear
-    """The estimator of the second round alone."""
-    starts: np.ndarray
-    """First bin of every merged bin (K,)."""
-
-    @property
-    def privacy(self) -> tuple[float, float]:
-        return self.both.privacy
-
-    @property
-    def shares(self) -> np.ndarray:
-        return self.second.shares
-
-    @property
-    def null(self) -> np.ndarray:
-        """Orthonormal basis (K x k) of the merged data vectors that no report of the second round depends on."""
-        return self.second.null
-
-    @property
-    def least_spread(self) -> np.ndarray:
-        return self._merged(self.both.least_spread)
-
-    def check(self, workload: Workload) -> None:
-        self.second.check(workload)
-
-    def users(self, counts: np.ndarray) -> int:
-        return self.both.users(counts)
-
-    def estimated_data(self, counts: np.ndarray) -> np.ndarray:
-        """Return G x_hat (K,)."""
-        return np.add.reduceat(self.both.estimated_data(counts), self.starts)
-
-    def estimated_spread(self, counts: np.ndarray) -> np.ndarray:
-        """Return G R diag(c) R^T G^T (K x K)."""
-        return self._merged(self.both.estimated_spread(counts))
-
-    def _merged(self, C: np.ndarray) -> np.ndarray:
-        return np.add.reduceat(np.add.reduceat(C, self.starts, axis=0), self.starts, axis=1)
-
-
-def _bins(first: Mechanism) -> Bins:
-    """Return the bins of the first mechanism; a whole number is from itself to below the next."""
-    attribute = first.attributes[0]
-    _about(first.workload, attribute)
+def _bins(attribute: Attribute) -> Bins:
+    """Return the bins of an attribute; a whole number is from itself to below the next."""
     values = found = cast("Any", attribute.values)
     if values.numbers:
         rest = () if values.other is None else (OTHER,)
@@ -248,23 +366,18 @@ def _bins(first: Mechanism) -> Bins:
     return found
 
 
-def _about(workload: Workload, merged: Attribute) -> Workload:
-    """Return all prefixes or all ranges of merged bins."""
-    if len(workload.domain.sizes) == 1:
-        match workload.unweighted[1].unpadded:
-            case Prefix():
-                return prefix(merged)
-            case AllRange():
-                return all_range(merged)
-    raise ValueError(
-        "the first mechanism answers other queries, but two rounds are for prefixes and ranges of one attribute: "
-        "make it for prefix or all-range"
-    )
+def _told(first: Mechanism, counts: Counts, scales: Sequence[Scale]) -> tuple[list[np.ndarray], int]:
+    """Return the counts of the reports about every scale (m,), and how many reports there are in all."""
+    if not first.strategy.parted:
+        return [c := _collected(first, counts)[1]], int(c.sum())
+    evidence = cast("SurveyEvidence", estimator(first.strategy).evidence(counts))
+    return [evidence.of_part(one.part).dense() for one in scales], evidence.users
 
 
 def _starts(first: Mechanism, second: Mechanism) -> np.ndarray:
     """Return the first bin of every merged bin (K,)."""
-    values, merged = _bins(first), second.attributes[0].values
+    about(first.workload, first.attributes[0])
+    values, merged = _bins(first.attributes[0]), second.attributes[0].values
     edges = values.edges
     places = {text: k for k, text in enumerate(edges)}
     found = [places.get(text, -1) for text in merged.edges]

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import final
 
 import numpy as np
 
+from stratagem.domain.attribute import Attribute
 from stratagem.domain.domain import Domain, check_one_attribute
 from stratagem.io.screen import brief
-from stratagem.workloads.combined import Weighted
+from stratagem.workloads.combined import Stack, Weighted
 from stratagem.workloads.harmonics import averaged
-from stratagem.workloads.identity import Identity
+from stratagem.workloads.identity import Identity, Total
 from stratagem.workloads.naming import Naming
+from stratagem.workloads.product import Product
 from stratagem.workloads.query import MatrixRow, Query
 from stratagem.workloads.ranges import AllRange, Prefix
 from stratagem.workloads.structure import Structure
+from stratagem.workloads.table import asks
 from stratagem.workloads.workload import Array, Workload
 
 
@@ -224,3 +229,38 @@ def padded(workload: Prefix | AllRange, domain: Domain) -> Workload:
     [[1.0, 0.0, 0.0, 0.0], [1.0, 1.0, 0.0, 0.0]]
     """
     return workload if workload.domain is domain else Padded(workload, domain)
+
+
+def about(workload: Workload, merged: Attribute) -> Workload:
+    """Return all prefixes or all ranges of merged bins, as a workload asks for those of one attribute."""
+    if len(workload.domain.sizes) == 1:
+        domain = Domain(merged)
+        ordered = answered(domain)
+        match workload.unweighted[1].unpadded:
+            case Prefix():
+                return padded(Prefix(ordered), domain)
+            case AllRange():
+                return padded(AllRange(ordered, ordered.sizes[0]), domain)
+    raise ValueError(
+        "the first mechanism answers other queries, but two rounds are for prefixes and ranges of one attribute: "
+        "make it for prefix or all-range"
+    )
+
+
+def with_merged(asked: Workload, merged: Mapping[str, Attribute]) -> Workload:
+    """Return the same queries about attributes with merged bins, by name.
+
+    Those of one question count together as much as before.
+    """
+    match asked:
+        case Stack():
+            return Stack(tuple(with_merged(one, merged) for one in asked.parts))
+        case Weighted():
+            inner = with_merged(asked.workload, merged)
+            return Weighted(inner, asked.weight * math.sqrt(asked.queries / inner.queries))
+        case Product():
+            return Product(tuple(with_merged(one, merged) for one in asked.factors))
+    if not {*asked.domain.names} & merged.keys():
+        return asked
+    attributes = [merged.get(one.name, one) for one in asked.domain.attributes]
+    return about(asked, attributes[0]) if asks(asked) else Total(Domain(*attributes))
