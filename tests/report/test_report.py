@@ -17,11 +17,14 @@ from commands import assert_refused, run
 from mechanisms import mechanism
 from memos import memoised
 from reading import LOADING, Page
+from stratagem.bounds.bound import Bound
+from stratagem.bounds.proof import NONNEGATIVE
 from stratagem.estimators import ask
 from stratagem.math.number import odds
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.report.calculator import _picture
 from stratagem.report.content import Cover, ReportContent, along, around, rated
+from stratagem.report.drawing import answers as answers_drawn
 from stratagem.report.page import page, report_saved
 from stratagem.report.reproduction import check, privacy_section, threats
 from stratagem.report.verdict import verdict
@@ -630,3 +633,31 @@ def test_a_saved_mechanism_is_only_judged_by_another_objective(capsys, tmp_path,
             "the objective only judges it" in read(Path("summary.html")).text,
         )
     assert said == {"average": (False, False), "worst-case": (True, True)}
+
+
+def test_errors_of_means_are_shares_of_their_range_beside_those_of_counts():
+    survey = st.Survey("age=4,score=11,smokes=2").prefix("age").mean("score").table("smokes").workload
+    solution = st.optimise(survey, 1.0, "quick", seconds=1.0)
+    found = answers_drawn(ReportContent(solution, "survey", along(solution, []), cover=Cover(users=5000)))
+    said = found["figure"].caption.replace("\u00a0", " ")
+    assert "of the people, of sums and means % of their range" in said
+    assert float(re.search(r"standard errors is ([\d.]+)", said)[1]) < 10, "not a mean over units"
+    row = next(row for row in found["table"].rows if "of its range" in row[1])
+    share = float(re.search(r"a person, ([\d.]+)", row[1])[1])
+    assert int(row[2].replace(",", "")) == pytest.approx(5000 * share**2, rel=0.02), (
+        "people for 1 % of the range"
+    )
+
+
+def test_a_page_states_the_bound_that_is_known(tmp_path):
+    solution = st.optimise(st.prefix(16), 1.0, "quick")
+    best = solution.bounds.best + 0.9 * (solution.objective - solution.bounds.best)
+    larger = st.Bounds((*solution.bounds.found, Bound(NONNEGATIVE, best)))
+    gaps = [
+        re.search(
+            r"Variance\s([\d.]+)\s%",
+            read(solution.mechanism().report(tmp_path / "p.html", bounds=known)).text,
+        )
+        for known in (None, larger)
+    ]
+    assert float(gaps[1][1]) < float(gaps[0][1])

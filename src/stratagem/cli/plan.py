@@ -165,7 +165,8 @@ def plan(
     with keeping():
         found.save(out, overwrite=True)
         with progress("writing the summary"):
-            found.mechanism().report(page, users=found.users, title=stated_title(str(data)))
+            about: dict[str, Any] = {"users": found.users, "title": stated_title(str(data))}
+            found.mechanism().report(page, **about, bounds=found.solution.bounds)
         if isinstance(found, Plan):
             write_result(Planned(found=found, **told), json=json)
             return

@@ -16,6 +16,7 @@ from stratagem.workloads.combined import Stack
 from stratagem.workloads.explicit import Explicit, counting, counts_users
 from stratagem.workloads.identity import Total
 from stratagem.workloads.naming import Naming
+from stratagem.workloads.product import Product
 
 ERROR = 0.01
 """Standard error of an answer, as a share of the users, at which the users needed are stated."""
@@ -221,6 +222,27 @@ def comparable(workload: Workload) -> Workload:
     chosen = _counting(workload)
     plain = all(weight == 1 and counts_users(part) for weight, part in parts(workload))
     return workload if chosen is None or plain else chosen
+
+
+def ranges(workload: Workload) -> np.ndarray:
+    """Return the largest difference (p,) that the value of one person makes to each answer: 1 for counts of people."""
+    return np.concatenate([abs(weight) * np.ptp(_extremes(part), axis=0) for weight, part in parts(workload)])
+
+
+def _extremes(workload: Workload) -> np.ndarray:
+    """Return the least and the largest (2, p) that one person adds to each answer, whose queries have no weights."""
+    match workload:
+        case Total():
+            return np.ones((2, 1))
+        case Product(factors=factors):
+            found = np.ones((1, 1))
+            for factor in factors:
+                own = _extremes(factor.unweighted[1])
+                found = np.einsum("ap,bq->abpq", found, own).reshape(2 * len(found), -1)
+            return np.stack([found.min(axis=0), found.max(axis=0)])
+    if workload.given is None:
+        return np.array([np.zeros(workload.queries), np.ones(workload.queries)])
+    return np.stack([workload.given.min(axis=1), workload.given.max(axis=1)])
 
 
 def _counting(workload: Workload) -> Workload | None:

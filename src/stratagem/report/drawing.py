@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from stratagem.estimators import ERROR, comparable, goal, users_needed
+from stratagem.estimators.accuracy import ranges
 from stratagem.io.table import Table
 from stratagem.math.number import count, odds, percent, spread, users_text
 from stratagem.math.vector import WHOLE
@@ -21,6 +22,7 @@ from stratagem.report.plots.strategy import draw_strategy
 from stratagem.report.verdict import standard_error, values_text
 from stratagem.strategies import Strategy, SurveyStrategy, TranslationStrategy
 from stratagem.study.literature import SCOPE
+from stratagem.workloads import Workload
 from stratagem.workloads.explicit import counts_users
 from stratagem.workloads.question import LISTED
 
@@ -241,25 +243,42 @@ def answers(subject: ReportContent) -> dict[str, object]:
 
 def _picture(subject: ReportContent) -> Picture:
     solution, workload, plain = subject.solution, subject.told.workload, subject.told is subject.naming
-    bound = solution.least_variance if plain else 0.0  # it is on weighted queries
+    sizes = _sizes(workload)
+    bound = solution.least_variance if plain and sizes is None else 0.0  # it is on weighted queries
     least = math.sqrt(bound / workload.queries)
     people, counts = _people(subject), counts_users(comparable(workload))
     scale = (100 if counts else 1) / math.sqrt(people)
     label = "standard error, % of the people" if counts else "standard error a person"
+    label += RANGES * (sizes is not None)
+    each = scale if sizes is None else np.divide(scale, sizes, out=np.zeros(len(sizes)), where=sizes > 0)
     with page(None, ERRORS_HEIGHT + NAMES * upright(subject.told), WIDTH) as drawn:
         left_out = draw_errors(
-            drawn, subject.told, solution.estimator, least or None, scale=scale, label=label
+            drawn, subject.told, solution.estimator, least or None, scale=each, label=label
         )
     accuracy = solution.accuracy if plain else solution.estimator.accuracy(workload)
     mean = math.sqrt(accuracy.average_variance / workload.queries)
+    if sizes is not None:
+        mean = float(
+            np.sqrt(np.square(each / scale) @ solution.estimator.variances(workload) / workload.queries)
+        )
     some = "under the prior" if solution.prior is not None else "if all values are equally frequent"
-    typical = _text(mean, scale, counts)
+    typical = _text(mean, scale, counts) + RANGES * (sizes is not None)
     words = f"With {_who(people)} the root mean square of these standard errors is {typical}, {some}."
     if least > 0:
         words += f" No ε-LDP mechanism with {SCOPE} gets below {_text(least, scale, counts)}."
     if left_out:
         words += " Answers without any error, such as the number of all people, are not drawn."
     return Picture.of(drawn, f"Standard error of every answer. {words}", words)
+
+
+RANGES = ", of sums and means % of their range"
+"""What the errors of answers in other units than people are shares of."""
+
+
+def _sizes(workload: Workload) -> np.ndarray | None:
+    """Return the ranges of the answers (p,) where some count people and others do not, else None."""
+    mixed = comparable(workload) is not workload and counts_users(comparable(workload))
+    return ranges(workload) if mixed and not counts_users(workload) and workload.queries <= WHOLE else None
 
 
 def _people(subject: ReportContent) -> int:
@@ -280,19 +299,25 @@ def _table(subject: ReportContent) -> Table:
     workload = subject.told.workload
     counts = comparable(workload) is workload and counts_users(workload)
     shown = places = spread(workload.queries, QUERIES)
-    variances = solution.estimator.largest(workload)
+    variances, sizes = solution.estimator.largest(workload), _sizes(workload)
     if len(variances) > WHOLE:
         variances, places = variances[shown], list(range(len(shown)))
     variances = np.where(exact(variances), 0.0, variances)
+    counts |= sizes is not None
+    sizes = np.ones(len(variances)) if sizes is None else np.where(sizes > 0, sizes, 1.0)
 
-    def error(variance: float) -> str:
+    def error(variance: float, size: float) -> str:
         if variance == 0:
             return "0 (exact)"
-        return standard_error(variance, users, counts)
+        own = standard_error(variance, users, counts=False) if size != 1 else ""
+        share = standard_error(variance / size**2, users, counts)
+        return f"{own}, {share} of its range" if own else share
 
     rows = [
-        (subject.told.label(query), error(variance), users_text(users_needed(variance)))
-        for query, variance in zip(shown, variances[places].tolist(), strict=True)
+        (subject.told.label(query), error(variance, size), users_text(users_needed(variance / size**2)))
+        for query, variance, size in zip(
+            shown, variances[places].tolist(), sizes[places].tolist(), strict=True
+        )
     ]
     caption = (
         f"{len(rows)} of {count(workload.queries)} queries, evenly spread, if everybody had the hardest value "

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -133,11 +134,12 @@ def report_saved(
     file: str = "",
     budgets: Iterable[float] | None = None,
     seconds: float | None = None,
+    bounds: Any = None,
     **about: Any,
 ) -> Path:
     """Write the summary of a saved mechanism, with the published mechanisms and bounds at its budget and at others.
 
-    `file` is the name of the file that holds it, `about` are the fields of `Cover`.
+    `file` is the name of the file that holds it, `bounds` are those that are known, `about` are the fields of `Cover`.
 
     Raises:
         ValueError: as `check_page`, `Cover` and `rated`, or for a budget out of range.
@@ -146,6 +148,8 @@ def report_saved(
     with within(granted(seconds)) as time:
         with within(time.until(RATED)):
             solution = rated(saved, objective)
+        if bounds is not None and bounds.best > solution.bounds.best:
+            solution = replace(solution, bounds=bounds)
         line = along(solution, budgets)
     content = ReportContent(solution, saved.name, line, saved.bundled, cover, file)
     return write_page(target, content)

@@ -144,12 +144,12 @@ def draw_errors(
     through: Estimator,
     bound: float | None,
     *,
-    scale: float = 1.0,
+    scale: float | np.ndarray = 1.0,
     label: str = "",
 ) -> bool:
     """Draw the standard deviation that one user of random type adds to every answer; return whether some are left out.
 
-    Times a `scale`, on an axis with this `label`; without one the axis says of what and in which unit.
+    Times a `scale`, of all queries or of each (p,); without a `label` the axis says of what and in which unit.
 
     A place for each query up to 256; a column for each question of a survey or kind of table, from the least error to
     the largest, and one for all queries; the errors in order for other large workloads, of more than 2^24 queries those
@@ -166,7 +166,7 @@ def draw_errors(
     except UnsupportedWorkloadError:
         raise
     except ValueError:  # too many numbers
-        errors = _draw_types(axes, workload, through, scale)
+        errors = _draw_types(axes, workload, through, float(np.max(scale)))
     else:
         columns = _columns(workload)
         if columns is None:
@@ -175,12 +175,12 @@ def draw_errors(
                 axes.set_xlabel(f"share of {len(errors):,} of {workload.queries:,} queries, %")
         else:
             left_out, across = _draw_columns(axes, errors, *columns)
-    axes.set_ylim(0, 1.08 * max(float(errors.max()), scale * (bound or 0.0)) or 1.0)
+    axes.set_ylim(0, 1.08 * max(float(errors.max()), float(np.max(scale)) * (bound or 0.0)) or 1.0)
     unit = "people" if counts_users(workload) else "unit of the query"
     axes.set_ylabel(label or f"standard deviation\nof one report ({unit})")
     shown = {"mechanism": axes.lines[0]}
     if bound is not None:
-        shown["proven minimum"] = _draw_bound(axes, scale * bound, across)
+        shown["proven minimum"] = _draw_bound(axes, float(np.max(scale)) * bound, across)
     figure.legend(shown.values(), shown, loc="outside lower center", **SMALL)
     return left_out
 
