@@ -15,6 +15,8 @@ TEXT = (FOLDER / "scoreboard.csv").read_text("utf-8")
 ROWS = scoreboard.rows_of(TEXT)
 TWICE = (FOLDER / "scoreboard-rounds.csv").read_text("utf-8")
 ROUNDS = scoreboard.rows_of(TWICE, scoreboard.RoundsRow)
+LITTLE = (FOLDER / "scoreboard-few.csv").read_text("utf-8")
+SMALL = scoreboard.rows_of(LITTLE, scoreboard.FewRow)
 QUICK = "flights: carrier, 16 values, histogram", 2.0
 CHANCE = 5.0
 """Standard errors that a repeated measurement may differ by: once in a million."""
@@ -38,7 +40,8 @@ def unexplained(rows):
 
 
 def test_the_page_is_what_the_programme_makes_of_the_table():
-    assert scoreboard.page(ROWS, ROUNDS) == PAGE
+    assert scoreboard.page(ROWS, ROUNDS, SMALL) == PAGE
+    assert scoreboard.text_of(SMALL) == LITTLE
     assert scoreboard.text_of(ROWS) == TEXT
     assert scoreboard.text_of(ROUNDS) == TWICE
 
@@ -76,6 +79,16 @@ def test_every_numeric_case_is_asked_in_two_rounds_and_a_loss_has_its_reason():
         assert not row.why or f"* **{row.why}**: {scoreboard.REASONS[row.why]}" in PAGE
         assert row.plain_two < row.plain_one or not row.advised, "what is advised is more exact"
     assert any(row.advised for row in ROUNDS)
+
+
+def test_a_thousand_people_gain_by_shrinkage_in_half_of_the_rows_at_least():
+    assert [row.case for row in SMALL] == scoreboard.small(scoreboard.CASES)
+    assert sum(row.ratio < 1 for row in SMALL) >= len(SMALL) / 2
+    quick = next(row for row in SMALL if row.case == QUICK[0])
+    again = scoreboard.few(QUICK[0])
+    assert (again.shrinkage, again.recommended) == pytest.approx(
+        (quick.shrinkage, quick.recommended), rel=1e-3
+    )
 
 
 @pytest.mark.exhaustive
@@ -158,7 +171,8 @@ def test_the_programme_writes_all_three_files_or_none(tmp_path, monkeypatch):
     rows = scoreboard.rows_of(targets[1].read_text("utf-8"))
     assert len(rows) > 10
     assert unexplained(rows) == []
-    assert targets[0].read_text("utf-8") == scoreboard.page(rows)
+    few = scoreboard.rows_of((tmp_path / "page-few.csv").read_text("utf-8"), scoreboard.FewRow)
+    assert targets[0].read_text("utf-8") == scoreboard.page(rows, [], few)
     assert targets[2].read_bytes().startswith(b"\x89PNG")
     light, dark = ((tmp_path / name).read_text("utf-8") for name in ("page.svg", "page-dark.svg"))
     assert "#000000" in light
