@@ -18,17 +18,24 @@ RELATION = re.compile("<mi>(&#x0(?:2AAF|2AB0|27F9);)</mi>")
 
 GREEK = {
     "theta": "θ", "lambda": "λ", "beta": "β", "gamma": "γ", "mu": "μ", "kappa": "κ", "delta": "δ", "chi": "χ",
-    "pi": "π", "eps": "ε",
+    "pi": "π", "eps": "ε", "epsilon": "ε", "alpha": "α", "rho": "ρ", "zeta": "ζ", "tau": "τ", "nu": "ν", "Phi": "Φ",
+    "perp": "⊥",
 }  # fmt: skip
 TYPED = [
     (rf"(?<![A-Za-z])({'|'.join(GREEK)})(?![a-z])", lambda found: GREEK[found[1]]),
     (r"\bx_b\^\(χ\)", "x̂<sub>b</sub>(χ)"),
+    (r"(?<!\w)x_hat", "x̂"),
+    (r"(?<=/d)theta(?!\w)", "θ"),
+    (r"(?<!\w)sqrt\((\w+)\)", r"√\1"),
     (r"(?<!\w)sum_(\w)", r"∑<sub>\1</sub>"),
+    (r"(?<!\w)sum(?= [θμ])", "∑"),
+    (r"(?<!\w)(sum|\w)_\(([^()]*)\)", lambda found: f"{found[1]}<sub>{found[2].replace('-', '−')}</sub>"),
+    (r"(?<!\w)sum(?=<sub>)", "∑"),
     (r"\^\(([^()]*)\)", r"<sup>\1</sup>"),
     (r"\^T(?!\w)", "<sup>⊤</sup>"),
     (r"\^-(\w+)", r"<sup>−\1</sup>"),
-    (r"\^(\+|\w+)", r"<sup>\1</sup>"),
-    (r"(?<=[\w'])_(\w+)", r"<sub>\1</sub>"),
+    (r"\^(\+|⊥|\w+)", r"<sup>\1</sup>"),
+    (r"(?<=[\w')\]\u0302])_(\+|\w+)", r"<sub>\1</sub>"),
     (r"-&gt;", "→"),
     (r"&gt;=", "≥"),
     (r"&lt;=", "≤"),

@@ -11,7 +11,7 @@ import pytest
 from test_cli import run, run_json
 
 import stratagem as st
-from commands import plain
+from commands import assert_refused, plain
 from mechanisms import mechanism
 from stratagem.auditor import runner
 from stratagem.auditor.runner import WEB, python_client
@@ -252,6 +252,29 @@ def test_a_python_client_whose_first_report_in_a_process_is_raw_is_caught(tmp_pa
     assert {c.name for c in audit(found, seeded(found), liars, **options).failures} == {"new processes"}
     honest = runner.python_processes(found)
     assert audit(found, seeded(found), honest, **options).passed  # real randomness: fails once in a million
+
+
+def test_the_client_of_an_exported_folder_is_audited(capsys, tmp_path):
+    """A folder whose client tells the value fails, though the one that is installed here does not."""
+    need("node")
+    site = tmp_path / "site"
+    file = mechanism("randomised").save(tmp_path / "x.ldp.json")
+    assert run(capsys, "export", file, "--web", site)[0] == 0
+    asked = ["audit", site / "bundle.ldp.json", "--samples", "2000", "--types", "3", "--json", "--client"]
+    found = run_json(capsys, *asked, f"{site / 'client.js'}")
+    assert (found["passed"], [*found["clients"]]) == (True, [str(site / "client.js")])
+    text = (site / "client.js").read_text(encoding="utf-8")
+    assert "draw(cell, this.ahead.fill, part);" in text
+    told = text.replace("draw(cell, this.ahead.fill, part);", "draw(cell, this.ahead.fill, part) && cell;")
+    (site / "client.js").write_text(told, encoding="utf-8")
+    status, out, _ = run(capsys, *asked, f"node,{site / 'client.js'}")
+    assert (status, {name: one["passed"] for name, one in json.loads(out)["clients"].items()}) == (
+        1,
+        {"node": True, str(site / "client.js"): False},
+    )
+    assert_refused(
+        capsys, ["audit", file, "--client", "absent.js"], "and no file \\*.js: name one or several"
+    )
 
 
 def test_help_loads_nothing_heavy():

@@ -243,13 +243,18 @@ def test_a_folder_for_browsers_holds_client_page_and_bundle(capsys, tmp_path, bu
     for arguments in (["-o", "x.npz", "--web", "site"], []):
         assert_refused(capsys, ["export", str(bundle), *arguments], "one thing at a time")
     asked = ["--web", tmp_path / "site", "--question", "How late?"]
-    assert run(capsys, "export", bundle, *asked)[0] == 0
+    assert_refused(
+        capsys, ["export", bundle, *asked], "index.html exists: name another file, or give --force"
+    )
+    assert "How late?" not in (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
+    assert run(capsys, "export", bundle, *asked, "--force")[0] == 0
+    assert run(capsys, "export", bundle, *asked)[0] == 0  # the same page: nothing is lost
     assert "How late?" in (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
     assert (tmp_path / "site" / "bundle.ldp.json").read_bytes() == bundle.read_bytes()
     alone = ["export", str(bundle), "-o", "x.npz", "--question", "How late?"]
     assert_refused(capsys, alone, "only the page of --web asks one")
     submit = ["--submit", "https://reports.example.org/reports"]
-    assert run(capsys, "export", bundle, *asked, *submit)[0] == 0
+    assert run(capsys, "export", bundle, *asked, *submit, "--force")[0] == 0
     assert submit[1] in (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
     alone = ["export", str(bundle), "-o", "x.npz", *submit]
     assert_refused(capsys, alone, "only the page of --web sends anything")
@@ -257,7 +262,38 @@ def test_a_folder_for_browsers_holds_client_page_and_bundle(capsys, tmp_path, bu
     assert_refused(capsys, alone, "only the page of --web is one")
     both = ["export", str(bundle), *map(str, asked), *submit, "--demo"]
     assert_refused(capsys, both, "a demo sends nothing: leave one of them out")
-    assert run(capsys, "export", bundle, "--web", tmp_path / "site", "--demo")[0] == 0
+    demo = ["export", bundle, "--web", tmp_path / "site", "--demo"]
+    assert_refused(capsys, demo, "index.html exists")
+    assert not (tmp_path / "site" / "demo.js").exists()
+    assert run(capsys, *demo, "--force")[0] == 0
     assert (tmp_path / "site" / "demo.js").is_file()
+    assert not (tmp_path / "site" / "form.js").exists()
+    alone = ["export", str(bundle), "-o", "x.npz", "--at-most", "3"]
+    assert_refused(capsys, alone, "only the page of --web has a client")
     plain = ["export", str(bundle), "--web", "site", "--submit", "http://reports.example.org/reports"]
     assert_refused(capsys, plain, "is no address to send reports to")
+
+
+def test_a_page_that_every_browser_would_refuse_is_not_written(capsys, tmp_path):
+    """The page takes as much epsilon as the command was told, and says so to its client."""
+    file, site = tmp_path / "big.ldp.json", tmp_path / "site"
+    st.optimise(st.histogram(4), 12.0).save(file)
+    said = "has epsilon 12, but at most 10 is accepted: use another, or say --at-most 12"
+    assert_refused(capsys, ["export", file, "--web", site], said)
+    assert_refused(capsys, ["collect", file, "--port", "0", "--state", tmp_path / "s.duckdb"], said)
+    assert not site.exists()
+    assert not (tmp_path / "s.duckdb").exists()
+    assert_refused(capsys, ["export", file, "--web", site, "--at-most", "11.5"], "at most 11.5 is accepted")
+    for demo in ([], ["--demo"]):
+        assert run(capsys, "export", file, "--web", site, "--at-most", "12", "--force", *demo)[0] == 0
+        assert 'data-at-most="12.0"' in (site / "index.html").read_text(encoding="utf-8")
+    assert "at most 99.9994 % sure" in plain(run(capsys, "inspect", file)[1])
+
+
+def test_a_large_epsilon_is_named_as_one_that_protects_little(capsys):
+    asked, said = (
+        ["optimise", "histogram", "--domain", 4, "--epsilon"],
+        "Do not promise privacy with an epsilon above 4",
+    )
+    assert f"{said}: a report nearly tells the answer." in run_well(capsys, *asked, 4.5)
+    assert said not in run_well(capsys, *asked, 4)

@@ -5,6 +5,7 @@ import pytest
 import stratagem as st
 from commands import assert_refused, plain, run, run_json
 from memos import memoised
+from stratagem.math.privacy import limit
 from stratagem.study import attacks as study
 
 
@@ -31,6 +32,10 @@ def test_it_says_what_one_report_and_ten_of_a_file_tell(bundle, capsys):
     assert (status, err) == (0, "")
     assert plain(out).startswith(plain(str(expected)))
     assert "together tell at most what epsilon 10 allows" in plain(out)
+    guess = study.guess_of_several(st.load_mechanism(bundle).strategy, 10)
+    assert found["ten_reports"]["best_guess"] == guess
+    assert "likely as not before is at most 99.996 % likely after them." in plain(out)
+    assert f"answers from them is right with probability {limit(guess)}." in plain(out)
 
 
 def test_it_says_what_shuffled_reports_of_a_file_tell(bundle, capsys):

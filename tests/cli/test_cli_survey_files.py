@@ -114,7 +114,7 @@ def test_the_words_of_a_survey_go_from_its_file_to_the_page(tmp_path, capsys):
     assert ">How people live</h1>" in page
     assert '"region": "Where do you live?", "smokes": "Do you smoke?"' in page
     titled = ["--web", site, "--questions", asked, "--question", "Short"]
-    assert run(capsys, "export", file, *titled)[0] == 0
+    assert run(capsys, "export", file, *titled, "--force")[0] == 0
     assert ">Short</h1>" in (site / "index.html").read_text(encoding="utf-8")
     reports, results = tmp_path / "reports.jsonl", tmp_path / "results.html"
     people = tmp_path / "people.csv"

@@ -235,6 +235,9 @@ def main_part(text: str) -> str:
 def test_formulas_are_set(pages):
     theory = main_part(pages["theory.html"])
     assert not re.search(r"\^|\b(theta|lambda|gamma|kappa|sum_\w|eps)\b|-&gt;|&[lg]t;=| x \.", theory)
+    assert not re.search(
+        r"\b(epsilon|alpha|rho|zeta|tau|nu|Phi|perp|sqrt)\b|xhat|dtheta|[\w)\]]_[\w(+]|\[S_", theory
+    )
     assert "s<sup>⊤</sup> G s/(1<sup>⊤</sup> s) ≤ λ<sup>⊤</sup> s" in pages["theory.html"]
     assert "θ<sub>y</sub> s<sub>y</sub>" in pages["theory.html"]
     assert "Z<sub>a1</sub> × ... × Z<sub>ad</sub>" in pages["theory.html"]

@@ -60,6 +60,14 @@ const jobs = {
     return found;
   },
 
+  async options({ bundle, texts }) {
+    const found = [];
+    for (const text of texts) {
+      found.push(await load(bytes(bundle), value(text)).then(() => null, (error) => `${error.name}: ${error.message}`));
+    }
+    return found;
+  },
+
   async parse({ bundles }) {
     const found = [];
     for (const raw of bundles) {

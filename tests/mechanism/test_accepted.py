@@ -92,11 +92,58 @@ def test_the_ceiling_is_one_number_in_both_languages():
 
 def test_a_client_knows_its_epsilon_and_servers_have_no_ceiling(tmp_path):
     bundle = mechanism("two-level-huge-epsilon")
-    again = st.load_mechanism(bundle.save(tmp_path / "x.ldp.json"))
-    assert again.client.epsilon == 300
+    path = bundle.save(tmp_path / "x.ldp.json")
+    again = st.load_mechanism(path)
+    assert st.load_mechanism(path, at_most=300).client.epsilon == 300
     assert Client(again.bundle).epsilon == 300
     with pytest.raises(ValueError, match="at most 10 is accepted"):
         accepted(again.bundle)
+
+
+REFUSED = "the mechanism file has epsilon 12, but at most 10 is accepted: use another, or say at_most=12"
+
+
+def test_the_client_of_a_mechanism_has_the_ceiling_of_every_client(tmp_path):
+    """What is read to count and to simulate goes on; a ceiling is no part of the file."""
+    solution = st.optimise(st.histogram(4), 12.0)
+    path = solution.mechanism().save(tmp_path / "big.ldp.json")
+    made, read = solution.mechanism(), st.load_mechanism(path)
+    for refused in (made, read, solution.mechanism(at_most=11.9), st.load_mechanism(path, at_most=11.9)):
+        stated = REFUSED.replace("at most 10 ", f"at most {refused.at_most:g} ")
+        with pytest.raises(ValueError, match=f"^{re.escape(stated)}$"):
+            refused.client.randomise(3)
+    said = [solution.mechanism(at_most=12), st.load_mechanism(path, at_most=12.0), made.accepting(12)]
+    assert all(0 <= one.client.randomise(3)["output"] < one.outputs for one in said)
+    assert {one.identifier for one in said} == {made.identifier}
+    outputs = read.randomise(np.arange(4), np.random.default_rng(0))
+    assert read.estimate(np.bincount(outputs, minlength=read.outputs)).users == 4
+    with pytest.raises(ValueError, match="must be a number"):
+        _ = st.load_mechanism(path, at_most=float("nan")).client
+
+
+def test_all_reports_of_a_memo_are_held_against_the_ceiling():
+    found = st.optimise(st.histogram(4), 0.5).mechanism().memoised(10.5)
+    with pytest.raises(ValueError, match=re.escape("has epsilon 10.5, but at most 10 is accepted")):
+        _ = found.client
+    assert found.accepting(10.5).client.permanent == Fraction(21, 2)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"atmost": "0.5"}, 'load has no option "atmost": give atMost, sha256 or memo'),
+        ({"sha": repr(OURS)}, 'load has no option "sha": give atMost, sha256 or memo'),
+        ({"atMost": "300", "at_most": "1"}, 'load has no option "at_most": give atMost, sha256 or memo'),
+    ],
+)
+def test_the_web_client_refuses_options_that_it_does_not_know(options, said):
+    assert run("accept", bundle=mechanism("labels").text, options=[options]) == [f"RangeError: {said}"]
+
+
+@pytest.mark.parametrize("text", ["0.5", "null", '"atMost"', "[1]"])
+def test_the_web_client_refuses_options_that_are_no_object(text):
+    (said,) = run("options", bundle=mechanism("labels").text, texts=[text])
+    assert said == f"RangeError: {text} was given as options: give an object such as {{ atMost: 1 }}"
 
 
 COMMANDS = {

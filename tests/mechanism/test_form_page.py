@@ -333,3 +333,15 @@ def test_no_answer_and_other_are_two_choices(name, show):
     assert (report["output"], report["id"]) == (one.size - 1, "7f" * 16)
     assert page.locator("#words li").all_inner_texts() == ["no answer"]
     assert page.complaints == []
+
+
+def test_a_page_that_was_told_to_takes_a_large_epsilon(browser, tmp_path):
+    """The ceiling of the client is that of the page, of the form and of the demo."""
+    found = Mechanism.of(
+        st.published.randomised_response(2, 12.0), st.histogram(st.labels("ja", "nein")), 12.0
+    )
+    with forms(browser, tmp_path / "form") as opened:
+        assert drawn(opened(found.accepting(12)))["mechanism"] == found.identifier[:16]
+    folder = write_web_client(tmp_path / "demo", found.accepting(12.0), demo=True)
+    with page_of(browser, folder) as page:
+        page.get_by_text("was read and checked").wait_for()

@@ -55,7 +55,14 @@ def test_another_question_replaces_the_page_unless_it_was_changed_by_hand(tmp_pa
     assert page.read_bytes() == before["index.html"]
     write_web_client(tmp_path, found, demo=True)
     assert b"demo.js" in page.read_bytes()
+    assert {path.name for path in tmp_path.iterdir()} == {BUNDLE, FRONT, *MODULES, *DEMO[1:]}
+    (tmp_path / "form.js").write_text("mine")
+    (tmp_path / "demo.css").write_bytes((WEB / "demo.css").read_bytes())
+    write_web_client(tmp_path, found, demo=True)
+    assert (tmp_path / "form.js").read_text() == "mine"
+    (tmp_path / "form.js").unlink()
     write_web_client(tmp_path, found)
+    assert {path.name for path in tmp_path.iterdir()} == {BUNDLE, FRONT, *MODULES, *FORM[1:]}
     assert page.read_bytes() == before["index.html"]
     page.write_text(asked.replace("What others", "What we"), encoding="utf-8")
     with pytest.raises(ValueError, match="holds something else and is not overwritten"):
@@ -113,6 +120,16 @@ def test_reports_are_sent_encrypted_or_to_this_machine(submit, tmp_path):
         write_web_client(tmp_path / "web", mechanism("labels"), submit=submit)
     assert not (tmp_path / "web").exists()
     write_web_client(tmp_path / "web", mechanism("labels"), submit="http://localhost:8000/reports")
+
+
+@pytest.mark.parametrize("demo", [False, True])
+def test_a_page_says_how_much_epsilon_its_client_takes(demo):
+    """What every browser would refuse is no page."""
+    huge = mechanism("two-level-huge-epsilon")
+    with pytest.raises(ValueError, match="has epsilon 300, but at most 10 is accepted"):
+        page_files(huge, demo=demo)
+    assert 'data-at-most="300"' in page_files(huge.accepting(300), demo=demo)[FRONT].decode()
+    assert 'data-at-most="10"' in page_files(mechanism("labels"), demo=demo)[FRONT].decode()
 
 
 def test_a_demo_sends_nothing(tmp_path):

@@ -15,6 +15,7 @@ from stratagem.mechanism.mechanism import Mechanism
 from stratagem.report.page import report_saved
 from stratagem.solvers.limited import search_capped
 from stratagem.strategies import BloomFilters, MatrixStrategy, UnaryEncoding
+from stratagem.study import attacks
 from stratagem.study import capped as study
 from stratagem.study import frontier as frontiers
 from stratagem.study.capped import FREE
@@ -219,3 +220,28 @@ def test_too_many_values_are_refused(monkeypatch):
 def test_bad_types_of_a_test_are_refused():
     with pytest.raises(ValueError, match="a user type is 4"):
         st.study.roc(st.published.randomised_response(4, 1.0), 0, 4)
+
+
+@pytest.mark.parametrize("kind", ["two-level", "matrix"])
+def test_the_best_guess_from_several_reports_is_that_of_all_ways_in_which_they_may_come(kind):
+    strategy = STRATEGIES[kind]()
+    Q = strategy.dense().matrix
+    ways = itertools.product(range(len(Q)), repeat=3)
+    every = sum(Q[list(outputs)].prod(axis=0).max() for outputs in ways) / Q.shape[1]
+    assert attacks.guess_of_several(strategy, 3) == pytest.approx(every, rel=1e-12)
+    assert attacks.guess_of_several(strategy, 1) == pytest.approx(strategy.guess, rel=1e-12)
+
+
+@pytest.mark.parametrize("reports", [1, 2, 3])
+def test_where_the_ways_are_too_many_a_guess_has_a_bound(monkeypatch, reports):
+    strategy = STRATEGIES["matrix"]()
+    exact = attacks.guess_of_several(strategy, reports)
+    monkeypatch.setattr(attacks, "MOST", 1)
+    odds = math.exp(reports * strategy.epsilon) / 4
+    assert exact < attacks.guess_of_several(strategy, reports) == pytest.approx(odds / (1 + odds), rel=1e-9)
+
+
+def test_what_lists_no_outputs_has_the_bound_too():
+    strategy = STRATEGIES["unary"]()
+    found = attacks.Revealed.of(strategy, None, 100, 1e-6)
+    assert strategy.guess < found.guess <= 1

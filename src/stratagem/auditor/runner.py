@@ -174,19 +174,19 @@ def python_devices(mechanism: Mechanism, bundle: Path | None = None, client: Pat
     return draw
 
 
-def web_devices(mechanism: Mechanism, bundle: Path) -> Devices:
+def web_devices(mechanism: Mechanism, bundle: Path, client: Path | None = None) -> Devices:
     """Return the draws of devices with the web client."""
-    return on_devices(_node(bundle), mechanism)
+    return on_devices(_node(bundle, client), mechanism)
 
 
-def web_client(mechanism: Mechanism, bundle: Path) -> Draw:
-    """Return the draws of web clients in one process of node, which reads the bundle from its file."""
-    return together(_node(bundle), mechanism)
+def web_client(mechanism: Mechanism, bundle: Path, client: Path | None = None) -> Draw:
+    """Return the draws of web clients, or of a copy, in one process of node, which reads the bundle from its file."""
+    return together(_node(bundle, client), mechanism)
 
 
-def web_processes(mechanism: Mechanism, bundle: Path) -> Draw:
+def web_processes(mechanism: Mechanism, bundle: Path, client: Path | None = None) -> Draw:
     """Return the draws of web clients, every row in a new process of node."""
-    return in_new_processes(_node(bundle), mechanism)
+    return in_new_processes(_node(bundle, client), mechanism)
 
 
 def together(command: Sequence[str], mechanism: Mechanism) -> Draw:
@@ -252,8 +252,8 @@ def _complete(found: Reports, rows: Sequence[Sequence[int]]) -> Reports:
     return found
 
 
-def _node(bundle: Path) -> list[str]:
+def _node(bundle: Path, client: Path | None) -> list[str]:
     node = shutil.which("node")
     if node is None:
         raise ValueError("node is not installed, but runs the web client: install it, or audit python alone")
-    return [node, str(WEB / "audit.mjs"), str(bundle)]
+    return [node, str(WEB / "audit.mjs"), (client or WEB / "client.js").resolve().as_uri(), str(bundle)]

@@ -30,7 +30,10 @@ class AuditOptions:
 
     client: Annotated[
         str | None,
-        Option(help="python, node or python,node: the clients to test; all that run here if not given."),
+        Option(
+            help="python, node or python,node: the clients to test; all that run here if not given. Or the client of "
+            "a folder, such as page/client.js of `stratagem export --web page`."
+        ),
     ] = None
     reports: Annotated[
         Path | None,
@@ -132,13 +135,23 @@ def _draws(
     if names is None and shutil.which("node") is None:
         note("node is not installed: the web client is not audited")
         asked.remove("node")
+    copies = {name: Path(name) for name in asked if name.endswith(".js") and Path(name).is_file()}
     for name in asked:
-        if name not in CLIENTS:
-            raise ValueError(f"the client {name!r} is none of {', '.join(CLIENTS)}: name one or both")
-    make = {
-        "python": lambda: (runner.python_client(mechanism), runner.python_processes(mechanism, file)),
-        "node": lambda: (runner.web_client(mechanism, file), runner.web_processes(mechanism, file)),
-    }
-    devices = {"python": runner.python_devices, "node": runner.web_devices}
-    keeps = mechanism.memo is not None
-    return {name: (*make[name](), devices[name](mechanism, file) if keeps else None) for name in asked}
+        if name not in (*CLIENTS, *copies):
+            raise ValueError(
+                f"the client {name!r} is none of {', '.join(CLIENTS)}, and no file *.js: name one or several"
+            )
+
+    def made(name: str) -> tuple[Draw, Draw, Devices | None]:
+        keeps = mechanism.memo is not None
+        if name == "python":
+            devices = runner.python_devices(mechanism, file) if keeps else None
+            return runner.python_client(mechanism), runner.python_processes(mechanism, file), devices
+        web = mechanism, file, copies.get(name)
+        return (
+            runner.web_client(*web),
+            runner.web_processes(*web),
+            runner.web_devices(*web) if keeps else None,
+        )
+
+    return {name: made(name) for name in asked}

@@ -11,8 +11,9 @@ from typer import Option
 
 from stratagem.cli.command import options
 from stratagem.cli.interruption import note, stopping
-from stratagem.cli.option import BUNDLE, QUESTIONS, in_words
+from stratagem.cli.option import AT_MOST, BUNDLE, QUESTIONS, in_words
 from stratagem.cli.output import facts_lines, flush, write, write_lines
+from stratagem.mechanism.client import CEILING
 
 if TYPE_CHECKING:
     from stratagem.cli.serve.server import Server
@@ -84,6 +85,7 @@ def collect(
     question: Annotated[str, Option(help="The question that the form asks.")] = "",
     questions: QUESTIONS = None,
     users: Annotated[int | None, Option(min=1, help="People who were asked, for the results.")] = None,
+    at_most: AT_MOST = CEILING,
     listen: ServerOptions,
 ) -> None:
     """Serve the form, keep the reports that come back, and show what they say so far.
@@ -96,7 +98,7 @@ def collect(
     from stratagem.math.number import counted
     from stratagem.mechanism.mechanism import SUFFIX, load_mechanism
 
-    mechanism, question = in_words(load_mechanism(file), questions, question)
+    mechanism, question = in_words(load_mechanism(file, at_most=at_most), questions, question)
     state = state or file.with_name(f"{file.name.removesuffix(SUFFIX)}.reports.duckdb")
     options = {"question": question, "users": users, "origins": listen.cors or (), "rate": listen.rate}
     with listening(listen.host, listen.port) as listener:

@@ -63,6 +63,9 @@ class PageOptions:
             help="With --web: a page to try the mechanism out and to see the chances; it sends nothing.",
         ),
     ] = False
+    at_most: Annotated[
+        float | None, Option(help="With --web: refuse a mechanism of more epsilon; 10 if not given.")
+    ] = None
 
     def check(self, out: Path | None) -> None:
         """Refuse a page beside a file, and what only a page has without one."""
@@ -77,6 +80,7 @@ class PageOptions:
             ("--questions", self.questions, "asks any"),
             ("--submit", self.submit, "sends anything"),
             ("--demo", self.demo, "is one"),
+            ("--at-most", self.at_most is not None, "has a client"),
         )
         for option, given, does in options:
             if given and self.web is None:
@@ -86,12 +90,14 @@ class PageOptions:
 
     def write(self, folder: Path, mechanism: Mechanism, *, force: bool) -> None:
         """Write the page, and say what the folder holds."""
-        from stratagem.mechanism.webpage import BUNDLE, write_web_client
+        from stratagem.mechanism.webpage import check_submit, page_files, write_web_client
 
-        held = folder / BUNDLE
-        if held.is_file() and held.read_bytes() != mechanism.text:
-            check_free(held, force=force)
         asked, question = in_words(mechanism, self.questions, self.question)
+        asked = asked if self.at_most is None else asked.accepting(self.at_most)
+        files = page_files(asked, question, check_submit(self.submit), demo=self.demo)
+        for name, content in files.items():
+            if (held := folder / name).is_file() and held.read_bytes() != content:
+                check_free(held, force=force)
         write_web_client(folder, asked, question, self.submit, demo=self.demo)
         sends = f"to {self.submit}" if self.submit else "nothing yet"
         page = "a demo" if self.demo else f"a form that sends {sends}"

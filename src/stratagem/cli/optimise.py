@@ -309,6 +309,7 @@ def _described(
     found: SavedSolution, request: Request, *, show_all: bool, details: bool
 ) -> Iterator[str | Table]:
     """Yield what was found, how good it is and what to type next."""
+    from stratagem.math.privacy import little
     from stratagem.study.comparison import Comparison
     from stratagem.study.needed import fewer_users
     from stratagem.study.optimisation import choose
@@ -317,6 +318,7 @@ def _described(
     comparison = Comparison.of(solution)
     yield from comparison_lines(comparison, 1, show_all=show_all, details=details)
     yield from ("", *found_lines(request))
+    yield from (line for said in little(solution.epsilon) for line in (said, ""))
     facts = found.facts(details=details)
     default = request.solver.chooses and solution.reason == choose(None, solution.problem).reason
     if details and default:

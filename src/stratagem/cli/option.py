@@ -62,6 +62,7 @@ QUESTIONS = Annotated[
     Path | None,
     Option(help="A workload file, *.toml: the form asks in the words of its questions, below its title."),
 ]
+AT_MOST = Annotated[float, Option(help="Refuse a mechanism of more epsilon.")]
 MISSING = Annotated[list[str] | None, Option(help="A text that stands for no value, like '?'. Repeatable.")]
 DECIMAL = Annotated[
     str | None, Option(help="What separates decimals, ',' or '.'; the other one separates thousands.")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 from typer import Option
 
 from stratagem.cli.interruption import note, progress
-from stratagem.cli.option import BUNDLE, FORCE, FileOptions, check_free
+from stratagem.cli.option import AT_MOST, BUNDLE, FORCE, FileOptions, check_free
 from stratagem.cli.output import lost
 from stratagem.mechanism.client import CEILING, Client, accepted
 
@@ -32,7 +32,7 @@ def randomise(
     value: Annotated[
         list[str] | None, Option(help="A value; with several attributes a JSON object. Repeatable.")
     ] = None,
-    at_most: Annotated[float, Option(help="Refuse a mechanism of more epsilon.")] = CEILING,
+    at_most: AT_MOST = CEILING,
     sha256: Annotated[str | None, Option(help="Refuse a mechanism of another sha256.")] = None,
     memo: Annotated[
         str | None,  # an empty text is no path of the current folder
@@ -54,7 +54,7 @@ def randomise(
 
     policy = rows.reading.policy(rows.data)
     check_free(out, force=force)
-    mechanism = load_mechanism(file)
+    mechanism = load_mechanism(file, at_most=at_most)
     accepted(mechanism.bundle, at_most, sha256)
     _check_memo(mechanism, memo, rows.data)
     if value and rows.data is not None:

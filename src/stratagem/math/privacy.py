@@ -13,6 +13,8 @@ from stratagem.math.number import count_text, real, root, upper
 MINIMUM, MAXIMUM = 1e-6, 300.0
 """Smallest and largest epsilon. Below the smallest, rounding outweighs exp(epsilon) - 1; above the largest,
 exp(2 epsilon) exceeds the range of double precision."""
+PROMISING = 4.0
+"""Largest epsilon that promises anything: above it the best guess from a report is usually right."""
 
 
 def check(epsilon: float | None) -> float:
@@ -72,10 +74,27 @@ def surest(epsilon: float) -> str:
 
     Three significant digits, rounded up so that it remains an upper limit.
 
-    >>> surest(1.0)
-    'at most 73.2 %'
+    >>> surest(1.0), surest(10.0)
+    ('at most 73.2 %', 'at most 99.996 %')
     """
-    return f"at most {upper(100 * posterior(0.5, epsilon))} %"
+    return limit(posterior(0.5, epsilon))
+
+
+def limit(share: float) -> str:
+    """Return an upper limit of a share in words, rounded up as `upper`, with more digits where it would read 100 %.
+
+    >>> limit(0.99901), limit(1 - 1e-12), limit(1.0)
+    ('at most 99.91 %', 'at most 100 %', 'at most 100 %')
+    """
+    finer = (math.ceil(10 ** (2 + places) * share) / 10**places for places in (2, 3, 4))
+    least = next((f"{one:.8g}" for one in finer if one < 100), "100")
+    return f"at most {least if upper(100 * share) == '100' else upper(100 * share)} %"
+
+
+def little(epsilon: float) -> list[str]:
+    """Return the sentence that so large an epsilon protects little, none for one that may be promised."""
+    said = f"Do not promise privacy with an epsilon above {PROMISING:g}: a report nearly tells the answer."
+    return [said] * (epsilon > PROMISING)
 
 
 def best_guess(Q: np.ndarray) -> float:

@@ -27,10 +27,12 @@ from stratagem.math.privacy import check, check_prior
 from stratagem.math.shuffling import CentralPrivacy
 from stratagem.math.vector import Counts
 from stratagem.mechanism.client import (
+    CEILING,
     FORMAT,
     REPORT_SCHEMA,
     VERSION,
     Client,
+    accepted,
     certificate,
     check_memo,
     check_steps,
@@ -97,6 +99,8 @@ class Mechanism:
     """What reports of one person tell together; None if each person reports once."""
     steps: tuple[str, ...] = ()
     """Budgets between neighbouring values on a line, as decimal texts; empty if all values are protected alike."""
+    at_most: float = CEILING
+    """Largest epsilon, with a memo of all reports, that its client and its page take; no part of the bundle."""
 
     def __post_init__(self) -> None:
         table = self.bundle["table"]
@@ -234,13 +238,20 @@ class Mechanism:
         """
         return replace(self, memo=Memo.of(self.table, epsilon))
 
+    def accepting(self, at_most: float) -> Mechanism:
+        """Return the mechanism with a client and a page that take so much epsilon at most, instead of 10."""
+        return self if at_most == self.at_most else replace(self, at_most=at_most)
+
     @cached_property
     def client(self) -> Client:
         """A client with secure randomness, the same that runs from the standard library alone.
 
         It treats every report as that of a new person; `load` of the client makes one that keeps a memo.
+
+        Raises:
+            ValueError: for more epsilon than `at_most`.
         """
-        return Client(self.bundle)
+        return Client(accepted(self.bundle, self.at_most))
 
     def randomise(self, cells: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Draw outputs for many user types, (k,) or of translates and surveys (k, d), pseudo-randomly: to simulate."""
@@ -347,8 +358,10 @@ def _check_domain(strategy: Exact, domain: Domain, *, even: bool) -> None:
         raise ValueError(f"a prior was given for {strategy.even}: leave the prior out{also}")
 
 
-def load_mechanism(path: str | Path) -> Mechanism:
+def load_mechanism(path: str | Path, *, at_most: float = CEILING) -> Mechanism:
     """Read a bundle and check everything in it again, the certificate in whole numbers.
+
+    One of more epsilon than `at_most` is read too, to count and to simulate, but its client and its page are refused.
 
     Raises:
         BareMatrixError: for a file of numbers, saying how it becomes a bundle.
@@ -357,7 +370,7 @@ def load_mechanism(path: str | Path) -> Mechanism:
     refuse_bare(path, f"a mechanism file, *{SUFFIX},")
     bundle = checked(path, parse, "*.ldp.json")
     try:
-        return _mechanism(bundle)
+        return _mechanism(bundle).accepting(at_most)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
 

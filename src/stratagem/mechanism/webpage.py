@@ -9,7 +9,7 @@ from pathlib import Path
 
 from stratagem.io.table import render
 from stratagem.io.target import written_atomically
-from stratagem.mechanism.client import FORMAT
+from stratagem.mechanism.client import CEILING, FORMAT, accepted
 from stratagem.mechanism.mechanism import Mechanism
 
 MODULES = (
@@ -34,9 +34,9 @@ DEMO = ("demo.html", "demo.js", "answer.js", "page.css", "form.css", "demo.css")
 BUNDLE = "bundle.ldp.json"
 OWN = re.compile(
     rb'(?<=id="question-title" lang="" dir="auto">)[^<]*|(?<=connect-src \'self\')[^;]*|'
-    rb'(?<=data-submit=")[^"]*|(?<=data-questions=")[^"]*|(?<=data-sha256=")[^"]*'
+    rb'(?<=data-submit=")[^"]*|(?<=data-questions=")[^"]*|(?<=data-sha256=")[^"]*|(?<=data-at-most=")[^"]*'
 )
-"""Places of the questions, the address and the bundle's hash: pages that differ in them alone replace each other."""
+"""Places of the questions, the address, the bundle's hash and ceiling: pages that differ in them alone are alike."""
 UNNAMED = ("", "value")
 """Names of an attribute that tell people nothing."""
 ADDRESS = re.compile(
@@ -57,8 +57,12 @@ def page_files(
     this one, in which no words are. Without a question it asks for the attribute, if there is one alone. For several
     attributes it is the title; each has a question of its own. `submit` is the address to which the form sends the
     report, absolute or relative to the page; without one it sends nothing and says so. A `demo` shows the mechanism
-    instead: any number of reports and the chances of each; none is sent.
+    instead: any number of reports and the chances of each; none is sent. Both take the mechanism's `at_most`.
+
+    Raises:
+        ValueError: for more epsilon, which every browser would refuse.
     """
+    accepted(mechanism.bundle, mechanism.at_most)
     first, *others = mechanism.attributes
     words = {one.name: one.question for one in mechanism.attributes if one.question}
     if not others:
@@ -66,18 +70,25 @@ def page_files(
     questions = json.dumps(words) if others and words else ""
     front, *parts = DEMO if demo else FORM
     contents = {BUNDLE: mechanism.text} | {name: shipped(name) for name in (*MODULES, *reversed(parts))}
-    contents[FRONT] = _front(front, question, submit, questions, mechanism.identifier)
+    contents[FRONT] = _front(
+        front, question, submit, questions, mechanism.identifier, at_most=mechanism.at_most
+    )
     return contents
 
 
 def _front(
-    name: str, question: str = "", submit: str = "", questions: str = "", identifier: str = ""
+    name: str,
+    question: str = "",
+    submit: str = "",
+    questions: str = "",
+    identifier: str = "",
+    at_most: float = CEILING,
 ) -> bytes:
-    """Return the first file of a page with its questions, its address and the hash of the bundle that it takes."""
+    """Return the first file of a page with its questions, its address and the hash and ceiling of its bundle."""
     found = ADDRESS.fullmatch(submit)  # a relative address has no origin
     origin = found[1] if found else ""
     own = {"question": question, "questions": questions, "submit": submit, "origin": origin}
-    return render(f"mechanism/web/{name}", **own, sha256=identifier).encode()
+    return render(f"mechanism/web/{name}", **own, sha256=identifier, at_most=at_most).encode()
 
 
 def write_web_client(
@@ -86,7 +97,8 @@ def write_web_client(
     """Write the files of `page_files` into a folder, which is made if need be.
 
     Serve the folder over https or from localhost: browsers give WebCrypto and modules to no other page.
-    Every file appears complete or not at all, the page last. A form and a demo replace each other.
+    Every file appears complete or not at all, the page last. A form and a demo replace each other, and leave nothing
+    of the other.
     """
     if demo and submit:
         raise ValueError("a demo sends nothing: leave out the address, or write the form")
@@ -99,6 +111,9 @@ def write_web_client(
         for name, content in contents.items():
             with written_atomically(folder / name) as file:
                 file.write(content)
+        for name in {*FORM, *DEMO} - contents.keys():
+            if (held := folder / name).is_file() and held.read_bytes() == shipped(name):
+                held.unlink()
     except OSError as error:
         raise ValueError(f"{folder} cannot be written ({error.strerror}): name another folder") from None
     return folder

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
+from scipy.special import gammaln
 
 from stratagem.io.table import Table
 from stratagem.math.number import integer, upper, users_text
-from stratagem.math.privacy import posterior, surest
+from stratagem.math.privacy import limit, posterior, surest
 from stratagem.math.shuffling import CentralPrivacy
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.mechanism.memo import Memo
@@ -80,7 +82,7 @@ class Attack:
         answers = f"answers to {one.about}" if one.about else "answers"
         return (
             f"Whoever guesses one of {users_text(one.values)} equally likely {answers} is right with probability "
-            f"at most {upper(100 * one.guess)} % with {self._known} and the best attack on "
+            f"{limit(one.guess)} with {self._known} and the best attack on "
             f"{'them' if self.repeated else 'it'}, {percent(one.blind)} without."
         )
 
@@ -89,7 +91,7 @@ class Attack:
         """How often the best guess is right, with the report and without, in brief."""
         one = self.part or self
         asked = one.about and f"asked about {one.about}: "
-        return f"{asked}at most {upper(100 * one.guess)} % with the report, {percent(one.blind)} without"
+        return f"{asked}{limit(one.guess)} with the report, {percent(one.blind)} without"
 
     def __str__(self) -> str:
         """Return what it means for one person in three sentences."""
@@ -144,6 +146,34 @@ def attack_repeated(memo: Memo, names: Sequence[str] = ()) -> Attack:
     return replace(attack(memo.permanent_table.strategy, names), repeated=True)
 
 
+MOST = 1 << 22
+"""Entries of the table of all ways in which several reports may come, times the values, that are gone through."""
+
+
+def guess_of_several(strategy: Randomiser, reports: int) -> float:
+    """Return with what probability the best guess from so many reports of one value, each drawn anew, is right at most.
+
+    Exact where outputs and values are few: the sum over all counts of the outputs of the largest probability of a
+    value, over n. Else the largest probability that e^(reports epsilon) allows a value. All values are equally likely
+    before.
+
+    Example:
+        >>> import stratagem as st
+        >>> round(guess_of_several(st.published.randomised_response(4, 1.0), 10), 4)
+        0.773
+    """
+    m, n = strategy.outputs, strategy.domain_size
+    if m is None or math.comb(m + reports - 1, reports) * max(m, n, reports) > MOST:
+        return posterior(1 / n, reports * math.log(strategy.blanket.ratio))
+    drawn = np.array([*combinations_with_replacement(range(m), reports)])
+    counts = np.stack([(drawn == y).sum(axis=1) for y in range(m)], axis=1)
+    ways = math.lgamma(reports + 1) - gammaln(counts + 1).sum(axis=1)
+    likely = np.exp(
+        ways[:, None] + counts @ np.log(np.maximum(strategy.dense().matrix, np.finfo(float).tiny))
+    )
+    return min(1.0, float(likely.max(axis=1).sum() / n))
+
+
 def roc(strategy: Randomiser, one: int, other: int) -> np.ndarray:
     """Return the false alarm and detection rates of the best tests for user type `one` against `other`, (m + 1, 2).
 
@@ -187,6 +217,8 @@ class Revealed:
     told: Mapping[str, Any]
     """What numbers of reports of one person tell, under the name `promised`; empty without a memo."""
     shuffled: CentralPrivacy
+    guess: float | None
+    """Probability at most that the best guess from ten reports of one person is right; None with a memo."""
 
     @staticmethod
     def of(strategy: Randomiser, made: Mechanism | None, users: int, delta: float) -> Revealed:
@@ -198,6 +230,7 @@ class Revealed:
             memo=memo,
             told={} if made is None or memo is None else promised(made),
             shuffled=strategy.blanket.shuffled(users, delta),
+            guess=guess_of_several(strategy, SEVERAL) if memo is None else None,
         )
 
     @property
@@ -208,17 +241,19 @@ class Revealed:
     def record(self) -> dict[str, Any]:
         """Return the limits as named values."""
         ten = {"epsilon": self.several, "belief_after_one_half": posterior(0.5, self.several)}
+        ten |= {} if self.guess is None else {"best_guess": self.guess}
         others = {"all_reports": None if self.every is None else self.every.record(), "ten_reports": ten}
         return self.one.record() | others | {**self.told} | {"shuffled": asdict(self.shuffled)}
 
     def sentences(self) -> Iterator[str | Table]:
         """Yield the limits of one report, of several and of shuffled ones."""
         yield from (str(self.one), "")
-        if self.memo is None:
+        if self.guess is not None:
             yield (
                 "Ten reports of one person about one value, each drawn anew, together tell at most what epsilon "
                 f"{self.several:.4g} allows: an answer as likely as not before is {surest(self.several)} likely "
-                "after them."
+                f"after them. The best guess of one of {users_text(self.one.values)} equally likely answers from them "
+                f"is right with probability {limit(self.guess)}."
             )
         else:
             yield from (str(self.every), "", str(self.memo), "", *promised_parts(self.told["promised"]))

@@ -33,7 +33,7 @@ from stratagem.io.screen import brief
 from stratagem.io.table import Table
 from stratagem.math.deadline import granted, within
 from stratagem.math.number import integer, real, users_text
-from stratagem.math.privacy import check, posterior, surest
+from stratagem.math.privacy import check, little, posterior, surest
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.mechanism.usable import Usability, usability
 from stratagem.solvers import Auto, Callback
@@ -56,8 +56,6 @@ SECONDS = 10.0
 """Seconds after which it ends, where none are given."""
 SEARCHED = 0.7
 """Share of the time for the smallest epsilon; the rest is for the bound there."""
-PROMISING = 4.0
-"""Largest epsilon that promises anything: above it the best guess from a report is usually right."""
 MOST = 1 << 53
 """Most people of a plan."""
 ADDS_UP = "The epsilons of several surveys of the same people add up: plan all their questions together."
@@ -124,10 +122,7 @@ class PlannedMechanism(ABC):
     def about_epsilon(self) -> list[str]:
         """Return what is to be known before epsilon is used: that a smaller one may do, and that it protects little."""
         late = "Time ran out before the smallest epsilon was found; ask with more seconds."
-        little = (
-            f"Do not promise privacy with an epsilon above {PROMISING:g}: a report nearly tells the answer."
-        )
-        return [late] * (not self.complete) + [little] * (self.epsilon > PROMISING)
+        return [late] * (not self.complete) + little(self.epsilon)
 
     def __str__(self) -> str:
         """Return the whole plan in sentences."""

@@ -19,6 +19,7 @@ from stratagem.io.table import Table
 from stratagem.io.target import check_target
 from stratagem.math.number import above_minimum, count_text
 from stratagem.math.shuffling import CentralPrivacy
+from stratagem.mechanism.client import CEILING
 from stratagem.mechanism.export.certificate_file import Certificate, certified
 from stratagem.mechanism.export.saved import WRITERS, StoredStrategy
 from stratagem.mechanism.mechanism import SUFFIX, Mechanism
@@ -209,17 +210,19 @@ class Solution(Found):
         """
         return self.estimator.worst(self.workload)
 
-    def mechanism(self, *, name: str = "workload") -> Mechanism:
+    def mechanism(self, *, name: str = "workload", at_most: float = CEILING) -> Mechanism:
         """Return the strategy in whole numbers, which clients can run and anybody can check.
+
+        Its client refuses more epsilon than `at_most`.
 
         Raises:
             ValueError: if the strategy does not fit into whole numbers.
             ArithmeticError: if whole numbers break a constraint.
         """
         if self.promise is not None:
-            return self.promise.mechanism(self, name)
+            return self.promise.mechanism(self, name).accepting(at_most)
         options = {"name": name, "prior": self.prior, "interrupted": self.interrupted}
-        return Mechanism.of(self.strategy, self.workload, self.epsilon, **options)
+        return Mechanism.of(self.strategy, self.workload, self.epsilon, **options).accepting(at_most)
 
     def shuffled(self, users: int, delta: float = 1e-6) -> CentralPrivacy:
         """Return the central privacy of the strategy if the reports of so many users are shuffled together.

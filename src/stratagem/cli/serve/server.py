@@ -217,8 +217,10 @@ class Server:
         """Open the collection in the file `state` (.duckdb), or create it.
 
         Raises:
-            ValueError: for a file that another process uses, or that is no collection of this mechanism.
+            ValueError: for a file that another process uses, or that is no collection of this mechanism, and for more
+                epsilon than the mechanism's `at_most`.
         """
+        self._files = page_files(mechanism, question, submit="reports")
         self.listener = listener
         self.token = secrets.token_urlsafe(24)
         """The secret without which nobody sees the results; it is in no file and no address."""
@@ -237,10 +239,8 @@ class Server:
         mechanism, question, users, origins, rate = self._parts
         intake = Intake(self.collection, rate)
         results = Results(mechanism, intake, question=question, users=users)
-        files = page_files(mechanism, question, submit="reports")
-        server = _uvicorn(
-            application(files, intake, results, self.token, origins), access_log=self._access_log
-        )
+        served = application(self._files, intake, results, self.token, origins)
+        server = _uvicorn(served, access_log=self._access_log)
         try:
             with stopping(lambda: setattr(server, "should_exit", True)):
                 asyncio.run(_served(server, self.listener))

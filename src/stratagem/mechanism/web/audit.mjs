@@ -1,4 +1,4 @@
-// Prints reports, a JSON object a line: node audit.mjs BUNDLE [MEMO]. `stratagem audit` runs this.
+// Prints reports, a JSON object a line: node audit.mjs CLIENT BUNDLE [MEMO], CLIENT a URL. `stratagem audit` runs this.
 // Standard input holds a JSON list of values in its first line, as the client takes them, and in every further
 // line a list of places among them: each such line is asked of a new client, value by value. The k-th
 // of them, from 0, keeps its memo in MEMO/k, a folder that lasts.
@@ -6,11 +6,10 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createInterface } from "node:readline";
-import { load } from "./client.js";
 
 const BLOCK = 4096;
 
-const raw = await readFile(process.argv[2]);
+const [, , address, bundle, memos] = process.argv, { load } = await import(address), raw = await readFile(bundle);
 let values = null, asked = 0;
 for await (const line of createInterface({ input: process.stdin })) {
   const given = JSON.parse(line);
@@ -28,8 +27,8 @@ for await (const line of createInterface({ input: process.stdin })) {
 
 /** Return a storage in a folder, or null without one. */
 function memoOf(number) {
-  if (process.argv[3] === undefined) return null;
-  const file = (name) => `${process.argv[3]}/${number}/${encodeURIComponent(name)}`;
+  if (memos === undefined) return null;
+  const file = (name) => `${memos}/${number}/${encodeURIComponent(name)}`;
   return {
     getItem: (name) => (existsSync(file(name)) ? readFileSync(file(name), "utf8") : null),
     setItem: (name, text) => writeFileSync(file(name), text),

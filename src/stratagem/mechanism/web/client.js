@@ -32,9 +32,12 @@ export { parse };
  *
  * A bundle of more epsilon than `atMost`, 10 if not given, is refused, and one of another `sha256`. A bundle for
  * repeated reports keeps a memo of this person in `memo`, `localStorage` if not given; null makes every report that of
- * a new person.
+ * a new person. Any other option is refused.
  */
-export async function load(given, { atMost, sha256, source, memo } = {}) {
+export async function load(given, options = {}) {
+  if (!isObject(options)) refuse(`${short(options)} was given as options: give an object such as { atMost: 1 }`);
+  const { atMost, sha256, source, memo, ...unknown } = options;
+  for (const name of Object.keys(unknown)) refuse(`load has no option ${short(name)}: give atMost, sha256 or memo`);
   const here = typeof given !== "string" || given.trimStart().startsWith("{");
   const bundle = await parse(here && !(given instanceof URL) ? given : await download(given));
   if (!bundle.memo && (memo ?? null) !== null) refuse("the mechanism file is made for single reports: leave memo out");

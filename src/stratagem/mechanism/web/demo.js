@@ -26,7 +26,7 @@ await open("bundle.ldp.json", () => new URL("bundle.ldp.json", document.baseURI)
 async function open(name, read) {
   for (const id of ["promise", "checked", "question", "result"]) $(id).hidden = true;
   try {
-    client = await load(await read());
+    client = await load(await read(), { atMost: document.querySelector("main").dataset.atMost });
   } catch (error) {
     say("status", error.message, true);
     return;

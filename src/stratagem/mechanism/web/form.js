@@ -36,8 +36,8 @@ await start();
 async function start() {
   const keeping = keeps();
   try {
-    const { sha256 } = dataset;
-    client = await load(new URL("bundle.ldp.json", document.baseURI), keeping ? { sha256 } : { sha256, memo: null });
+    const { sha256, atMost } = dataset, pinned = { sha256, atMost };
+    client = await load(new URL("bundle.ldp.json", document.baseURI), keeping ? pinned : { ...pinned, memo: null });
     if (client.memo) client.part(); // one that cannot be kept or is damaged asks nothing
   } catch (error) {
     $("outcome").textContent = "This form cannot be used here, and nothing was sent. Try another browser; if that does not "
