@@ -91,8 +91,8 @@ class PageOptions:
         held = folder / BUNDLE
         if held.is_file() and held.read_bytes() != mechanism.text:
             check_free(held, force=force)
-        asked, question = in_words(mechanism, self.questions, self.question)
-        write_web_client(folder, asked, question, self.submit, demo=self.demo)
+        asked, question, about = in_words(mechanism, self.questions, self.question)
+        write_web_client(folder, asked, question, self.submit, demo=self.demo, about=about)
         sends = f"to {self.submit}" if self.submit else "nothing yet"
         page = "a demo" if self.demo else f"a form that sends {sends}"
         write(f"{folder} holds {page}: serve the folder over https or from localhost")

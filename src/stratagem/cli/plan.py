@@ -165,7 +165,8 @@ def plan(
     with keeping():
         found.save(out, overwrite=True)
         with progress("writing the summary"):
-            found.mechanism().report(page, users=found.users, title=stated_title(str(data)))
+            about = {"title": stated_title(str(data)), "proposed": found.proposed}
+            found.mechanism().report(page, users=found.users, **about)
         if isinstance(found, Plan):
             write_result(Planned(found=found, **told), json=json)
             return

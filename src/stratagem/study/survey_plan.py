@@ -12,14 +12,14 @@ from typing import Any, Unpack, final
 from stratagem.domain.attribute import Attribute
 from stratagem.domain.domain import Domain
 from stratagem.domain.policy import Reading
-from stratagem.domain.proposal import REFUSED
+from stratagem.domain.proposal import REFUSED, STATED
 from stratagem.estimators import Errors, Estimator, errors, mean_variance, users_needed
 from stratagem.io.screen import brief
 from stratagem.io.table import Table
 from stratagem.math.deadline import granted, within
 from stratagem.math.number import users_text
 from stratagem.math.privacy import surest
-from stratagem.mechanism.usable import LEAST, Usability, usability, verdicts_data
+from stratagem.mechanism.usable import LEAST, TOTALS, Usability, usability, verdicts_data
 from stratagem.solvers import Auto, Callback
 from stratagem.study.attacks import percent
 from stratagem.study.needed import least_budget
@@ -74,6 +74,10 @@ class SurveyPlan(PlannedMechanism):
         return None if self.error is None else _needed(self.solution, self.questions, self.error)
 
     @property
+    def proposed(self) -> bool:
+        return any(one.proposal.rule != STATED for one in self.columns)
+
+    @property
     def others(self) -> dict[str, Contender]:
         """Other ways of asking the same questions, by name, for which time sufficed."""
         named = self.ranked.named
@@ -89,10 +93,7 @@ class SurveyPlan(PlannedMechanism):
         """How many people are enough for every question, in a sentence."""
         if not (needed := (verdicts_data(self.verdicts)["ways"] or {}).get("people")):
             return "So many people in all are enough: every question is usable."
-        return (
-            f"Ask {users_text(needed)} people in all and every question is usable: each person is asked a part of the "
-            "questions, drawn at random, and the numbers below count all people, so do not add them up."
-        )
+        return f"Ask {users_text(needed)} people in all and every question is usable: {TOTALS}"
 
     def _verdict(self, question: Question) -> Usability:
         variance = self.errors(question).root_mean_square ** 2 * self.users

@@ -209,6 +209,7 @@ class Server:
         listener: socket.socket,
         *,
         question: str = "",
+        about: str = "",
         users: int | None = None,
         origins: Sequence[str] = (),
         rate: float = 5000.0,
@@ -225,7 +226,7 @@ class Server:
         self.collection = mechanism.collection(state)
         self.before = self.collection.tally().reports
         """Reports in the collection when it was opened."""
-        self._parts = mechanism, question, users, origins, rate
+        self._parts = mechanism, question, about, users, origins, rate
         self._access_log = access_log
 
     def run(self, stopping: Callable[[Callable[[], None]], Any] = contextlib.nullcontext) -> int:
@@ -234,10 +235,10 @@ class Server:
         `stopping` is given a function that ends the server, and returns a context in which signals call it.
         """
         _allow_connections()
-        mechanism, question, users, origins, rate = self._parts
+        mechanism, question, about, users, origins, rate = self._parts
         intake = Intake(self.collection, rate)
         results = Results(mechanism, intake, question=question, users=users)
-        files = page_files(mechanism, question, submit="reports")
+        files = page_files(mechanism, question, submit="reports", about=about)
         server = _uvicorn(
             application(files, intake, results, self.token, origins), access_log=self._access_log
         )
