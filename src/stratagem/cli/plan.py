@@ -151,6 +151,7 @@ def plan(
     json: JSON = False,
 ) -> None:
     """Plan a survey from a file of answers: values, privacy, errors, a mechanism, its summary and a survey file."""
+    from stratagem.domain.proposal import STATED
     from stratagem.study.plan import Plan
     from stratagem.study.survey_plan import plan as run
 
@@ -161,13 +162,16 @@ def plan(
     read = values.read(column) if any(chosen(values)) else {}
     with progress("planning") as on_step, within(deadline().until(PLANNED)):
         found = run(data, asked, on_step=on_step, seconds=seconds, **wanted, **read)
+    single = isinstance(found, Plan)
+    columns = (found,) if single else found.columns
     told = {"data": data, "policy": values.policy(), "out": out, "page": page}
     with keeping():
         found.save(out, overwrite=True)
         with progress("writing the summary"):
-            about = {"title": stated_title(str(data)), "proposed": found.proposed}
+            proposed = any(one.proposal.rule != STATED for one in columns)
+            about = {"title": stated_title(str(data)), "proposed": proposed}
             found.mechanism().report(page, users=found.users, **about)
-        if isinstance(found, Plan):
+        if single:
             write_result(Planned(found=found, **told), json=json)
             return
         if stated != data:

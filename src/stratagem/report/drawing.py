@@ -259,9 +259,7 @@ def _picture(subject: ReportContent) -> Picture:
     survey = is_survey(solution.workload)
     words = f"With {_who(people)} the root mean square of these standard errors is {typical}, {some}."
     if survey:
-        words = (
-            f"Standard errors with {_who(people)}, {some}; those of the verdict hold whatever the values are."
-        )
+        words += " The verdict states the error of each question by itself, whatever the values are."
     elif least > 0:
         words += f" No ε-LDP mechanism with {SCOPE} gets below {_text(least, scale, counts)}."
     if left_out:

@@ -19,7 +19,6 @@ from stratagem.domain.domain import ALONE
 from stratagem.domain.file import stated_order
 from stratagem.domain.policy import Policy, Reading, said
 from stratagem.domain.proposal import (
-    STATED,
     Proposal,
     cautions,
     completed,
@@ -90,11 +89,6 @@ class PlannedMechanism(ABC):
     @abstractmethod
     def users_needed(self) -> int | None:
         """The people needed for the error asked for; None without one."""
-
-    @property
-    @abstractmethod
-    def proposed(self) -> bool:
-        """Whether values were read from the data, so that they tell something about them."""
 
     @property
     def believed(self) -> float:
@@ -175,10 +169,6 @@ class Plan(PlannedMechanism):
     """Rows of each text that looks like a placeholder for no answer, such as 999 among ages."""
     remarks: tuple[str, ...]
     """Sentences on how texts were read that could be meant otherwise."""
-
-    @property
-    def proposed(self) -> bool:
-        return self.proposal.rule != STATED
 
     @property
     def spellings(self) -> dict[str, str]:

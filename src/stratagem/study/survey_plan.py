@@ -12,7 +12,7 @@ from typing import Any, Unpack, final
 from stratagem.domain.attribute import Attribute
 from stratagem.domain.domain import Domain
 from stratagem.domain.policy import Reading
-from stratagem.domain.proposal import REFUSED, STATED
+from stratagem.domain.proposal import REFUSED
 from stratagem.estimators import Errors, Estimator, errors, mean_variance, users_needed
 from stratagem.io.screen import brief
 from stratagem.io.table import Table
@@ -72,10 +72,6 @@ class SurveyPlan(PlannedMechanism):
     @property
     def users_needed(self) -> int | None:
         return None if self.error is None else _needed(self.solution, self.questions, self.error)
-
-    @property
-    def proposed(self) -> bool:
-        return any(one.proposal.rule != STATED for one in self.columns)
 
     @property
     def others(self) -> dict[str, Contender]:
