@@ -151,7 +151,6 @@ def plan(
     json: JSON = False,
 ) -> None:
     """Plan a survey from a file of answers: values, privacy, errors, a mechanism, its summary and a survey file."""
-    from stratagem.domain.proposal import STATED
     from stratagem.study.plan import Plan
     from stratagem.study.survey_plan import plan as run
 
@@ -162,21 +161,26 @@ def plan(
     read = values.read(column) if any(chosen(values)) else {}
     with progress("planning") as on_step, within(deadline().until(PLANNED)):
         found = run(data, asked, on_step=on_step, seconds=seconds, **wanted, **read)
-    single = isinstance(found, Plan)
-    columns = (found,) if single else found.columns
     told = {"data": data, "policy": values.policy(), "out": out, "page": page}
     with keeping():
         found.save(out, overwrite=True)
         with progress("writing the summary"):
-            proposed = any(one.proposal.rule != STATED for one in columns)
-            about = {"title": stated_title(str(data)), "proposed": proposed}
-            found.mechanism().report(page, users=found.users, **about)
-        if single:
+            found.mechanism().report(page, users=found.users, **_cover(data, found))
+        if isinstance(found, Plan):
             write_result(Planned(found=found, **told), json=json)
             return
         if stated != data:
             stated.write_text(found.survey_file(), encoding="utf-8")
         write_result(PlannedSurvey(found=found, stated=stated, **told), json=json)
+
+
+def _cover(data: Path, found: Plan | SurveyPlan) -> dict[str, Any]:
+    """Return what the page says of a file: its title, and whether values were read from example answers."""
+    from stratagem.domain.proposal import STATED
+
+    columns = getattr(found, "columns", (found,))
+    proposed = any(one.proposal.rule != STATED for one in columns)
+    return {"title": stated_title(str(data)), "proposed": proposed}
 
 
 def _files(
