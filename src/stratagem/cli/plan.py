@@ -178,7 +178,7 @@ def _cover(data: Path, found: Plan | SurveyPlan) -> dict[str, Any]:
     """Return what the page says of a file: its title, and whether values were read from example answers."""
     from stratagem.domain.proposal import STATED
 
-    columns = getattr(found, "columns", (found,))
+    columns: Any = getattr(found, "columns", (found,))
     proposed = any(one.proposal.rule != STATED for one in columns)
     return {"title": stated_title(str(data)), "proposed": proposed}
 
