@@ -30,7 +30,9 @@ def test_a_newcomer_walks_from_a_file_to_answers(capsys):
         "open it in a browser",
     ):
         assert words in " ".join(out.split())
-    assert Path("people-age-of-person.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    page = Path("people-age-of-person.html").read_text(encoding="utf-8")
+    assert page.startswith("<!doctype html>")
+    assert "The possible answers were proposed from example answers" in page
     commands = out.replace("\\\n", " ").split("devices:\n")[1].splitlines()
     assert [shlex.split(command)[1] for command in commands] == ["randomise", "estimate"]
     for command in commands:

@@ -14,7 +14,7 @@ from commands import assert_refused, plain, run, run_json
 from reading import Page
 from stratagem.collection.tally import Tally, tally_data
 from stratagem.mechanism.mechanism import Mechanism
-from stratagem.mechanism.usable import LEAST
+from stratagem.mechanism.usable import LEAST, MEANS
 from stratagem.report.question import answer_files, cross_files
 from stratagem.strategies import SurveyPart, SurveyStrategy
 
@@ -81,6 +81,22 @@ def test_the_largest_answers_alone_are_one_list(capsys, folder):
     status, out, _ = run(capsys, "estimate", "s.ldp.json", "c.json", "--top", "3")
     assert status == 0
     assert "3 of 28 answers shown" in out
+
+
+def test_headings_are_in_the_words_of_a_workload_file(capsys, folder):
+    asked = (
+        '[attributes.age]\nlabels = ["a", "b"]\nquestion = "<Old>?"\n[[query]]\non = { age = "identity" }\n'
+    )
+    Path("words.toml").write_text(f'title = "Life here"\n{asked}')
+    more = ["--summary", "r.html", "--questions", "words.toml"]
+    _, out, _ = run(capsys, "estimate", "s.ldp.json", "c.json", *more)
+    page = Page(Path("r.html").read_text("utf-8"))
+    said = " ".join(page.text.split())
+    for text in (out, said):
+        assert "5 questions, 40,000 reports: the answers can be used." in text
+        assert "age: <Old>?" in text
+    assert "Life here" in said
+    assert said.count(MEANS) == 1
 
 
 def test_a_table_by_name_is_rows_and_columns(capsys, folder):

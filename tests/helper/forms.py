@@ -16,9 +16,14 @@ def forms(browser, folder):
     with contextlib.ExitStack() as stack:
 
         def opened(
-            found, question="Ja?", submit=ADDRESS, answer=(200, {"received": 1, "repeated": 0}), **options
+            found,
+            question="Ja?",
+            submit=ADDRESS,
+            answer=(200, {"received": 1, "repeated": 0}),
+            about="",
+            **options,
         ):
-            written = write_web_client(folder, found, question, submit)
+            written = write_web_client(folder, found, question, submit, about=about)
             page = stack.enter_context(page_of(browser, written, **options))
             page.posted, page.answers = [], answer
 

@@ -38,6 +38,8 @@ def test_what_was_drawn_is_not_drawn_again_and_the_answer_is_not_kept(show):
         if again == 0:
             page.get_by_role("button", name=DECLINE).click()
             assert_led_to(page, "Nothing was sent.")
+            stays = "What was drawn stays on this device, so that it is not drawn again."
+            assert stays in page.locator("#done").inner_text()
             page.reload()
             page.get_by_role("button", name="Show it again").click()
     assert page.posted == []

@@ -3,6 +3,7 @@
 import json
 
 import jsonschema
+import numpy as np
 import pytest
 
 import stratagem as st
@@ -72,8 +73,35 @@ def test_what_is_sent_may_be_the_own_answer_and_no_text_says_that_it_is_not(show
     texts = [first, page.locator("main").text_content()]
     assert not [text for text in texts if "your answer is neither" in text.lower() or "instead" in text]
     assert (
-        page.locator("dt:text('Not sent') + dd").text_content().startswith("which answer you gave, cookies;")
+        page.locator("dt:text('Not sent') + dd")
+        .text_content()
+        .startswith("whether what is sent holds your own answer, cookies;")
     )
+
+
+CODES = st.strategies.MatrixStrategy(np.array([[0.5, 0.3, 0.2], [0.2, 0.5, 0.3], [0.3, 0.2, 0.5]]))
+KINDS = {
+    "an answer": (lambda: mechanism("labels"), f". {OWN}", True),
+    "a group": (lambda: many("labels"), ": a group of answers that may or may not hold yours.", True),
+    "a code": (
+        lambda: Mechanism.of(CODES, st.histogram(3), 1.0),
+        ": a code that every answer can lead to.",
+        True,
+    ),
+    "other": (lambda: mechanism("no-answer"), f". {OWN}", False),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_first_step_says_who_asks_what_is_drawn_and_what_to_do_where_no_answer_fits(kind, show):
+    found, words, closed = KINDS[kind]
+    page = show(found(), about=f"The town asks.\n{HTML}")
+    page.locator("#fields input, #fields select").first.wait_for()
+    first = " ".join(page.locator("main").inner_text().split())
+    assert first.startswith(f"The town asks. {HTML} Ja?")
+    assert f"What is sent is drawn at random{words} You see it" in first
+    assert ("If no answer fits, please do not send one." in first) == closed
+    assert page.complaints == []
 
 
 def test_the_first_step_says_how_to_refuse_and_how_often_it_sends(show):

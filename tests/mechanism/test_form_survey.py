@@ -166,7 +166,8 @@ def test_where_nothing_is_kept_nothing_is_promised(show):
     page = show(1, script=drawing(1) + DENIED)
     assert (
         page.locator("#chosen").inner_text()
-        == "This survey has 3 questions. By chance, this device asks only this one."
+        == "This survey has 3 questions. By chance, this device asks only this one. If you load this page again, "
+        "another question may be asked."
     )
     report = drawn(page, "zu")
     send(page)

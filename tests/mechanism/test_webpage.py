@@ -45,8 +45,9 @@ def test_another_question_replaces_the_page_unless_it_was_changed_by_hand(tmp_pa
     page, found = tmp_path / "index.html", mechanism("labels")
     write_web_client(tmp_path, found)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    write_web_client(tmp_path, found, "<b>How late</b> & why?" * 50)
+    write_web_client(tmp_path, found, "<b>How late</b> & why?" * 50, about="<b>Who</b> asks")
     asked = page.read_text(encoding="utf-8")
+    assert "&lt;b&gt;Who&lt;/b&gt; asks" in asked
     assert "&lt;b&gt;How late&lt;/b&gt; &amp; why?" in asked
     assert "<b>" not in asked
     after = {path.name: path.read_bytes() for path in tmp_path.iterdir()}

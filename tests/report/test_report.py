@@ -22,6 +22,7 @@ from stratagem.bounds.proof import NONNEGATIVE
 from stratagem.estimators import ask
 from stratagem.math.number import odds
 from stratagem.mechanism.mechanism import Mechanism
+from stratagem.mechanism.usable import MEANS, TOTALS
 from stratagem.report.calculator import _picture
 from stratagem.report.content import Cover, ReportContent, along, around, rated
 from stratagem.report.drawing import answers as answers_drawn
@@ -430,8 +431,16 @@ def test_a_survey_has_a_line_a_question_red_where_its_answers_cannot_be_used(bro
     found, lines, wrong = _survey_page(browser, 5000)
     assert wrong == 0
     (few, plain), (many, red) = lines
-    assert re.fullmatch(r"few \(Which\?\): usable; [\d,]+ people needed; typical error [\d.]+ %", few)
-    assert re.fullmatch(r"many: not usable; [\d,]+ people needed; typical error [\d.]+ %", many)
+    told = (
+        r"[\d,]+ people needed; typical error ([\d.]+) %, so give or take ([\d.]+) percentage points \(95 %\)"
+    )
+    for line, word in ((few, r"few \(Which\?\): usable; "), (many, "many: not usable; ")):
+        error, wide = map(float, re.fullmatch(f"{word}{told}", line).groups())
+        assert wide == pytest.approx(1.96 * error, rel=0.05)
+    assert found["means"] == MEANS
+    assert TOTALS[1:] in found["sentences"]["People"]
+    assert found["title"].endswith(": 5,000 people")
+    assert not any("%" in found["sentences"][name] for name in ("People", "Accuracy"))
     assert plain != red
     assert [*found["sentences"]][:3] == ["People", "Privacy", "Not protected"]
     assert "the answers to 1 of 2 questions" in found["sentences"]["People"].replace("\u00a0", " ")
@@ -448,7 +457,7 @@ def test_without_a_number_of_people_a_survey_says_how_many_each_question_needs(b
     found, lines, wrong = _survey_page(browser, None)
     assert all(re.fullmatch(r"(few \(Which\?\)|many): [\d,]+ people needed", words) for words, _ in lines)
     assert (len(lines), len({colour for _, colour in lines}), wrong) == (2, 1, 0)
-    assert found["sentences"]["People"].replace("\u00a0", " ").endswith("are enough for all 2 questions.")
+    assert "are enough for all 2 questions. Each" in found["sentences"]["People"].replace("\u00a0", " ")
 
 
 def _usable_people(content):

@@ -64,7 +64,7 @@ def found_epsilon(name):
 def test_nothing_is_said_that_whoever_collects_reports_cannot_know(rounds, tmp_path):
     """One person may have sent several reports, which then reveal more: e^1.5/(1 + e^1.5) = 0.81757."""
     page = " ".join(Page(written(tmp_path, "labels", 9, rounds=rounds).read_text("utf-8")).text.split())
-    assert ("9, of as many people if each sent one" in page) == (rounds == 1)
+    assert ("9; if each person sent one, of 9 people" in page) == (rounds == 1)
     assert ("9, if each sent 3 reports" in page) == (rounds == 3)
     assert ("Whoever sent several revealed more." in page) == (rounds == 1)
     assert "whoever thought it as likely as not is at most 81.8 % sure of it after" in page
@@ -170,12 +170,19 @@ def test_it_can_be_read_on_every_screen_and_printed(name, scheme, width, show):
     assert low_contrast(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     sizes = page.evaluate(
-        "[...document.querySelectorAll('svg text')].map((one) => [one.getScreenCTM(), getComputedStyle(one)])"
+        "[...document.querySelectorAll('svg text')].filter((one) => one.checkVisibility())"
+        ".map((one) => [one.getScreenCTM(), getComputedStyle(one)])"
         ".map(([matrix, style]) => Math.hypot(matrix.a, matrix.b) * parseFloat(style.fontSize))"
     )
     assert min(sizes) >= 12
     assert all(one.get_attribute("aria-label") for one in page.locator("[role=img]").all())
+    assert page.get_by_text("query", exact=True).count() == 0
     assert sheets(page, "A4") <= 6
+    for medium in ("screen", "print"):
+        page.emulate_media(media=medium)
+        (picture,) = page.locator(".picture:visible").first.all()
+        room = picture.locator("xpath=ancestor::section/h2").bounding_box()["width"]
+        assert picture.bounding_box()["width"] >= 0.95 * room
 
 
 @pytest.mark.parametrize("people", [300, 20_000, 10**7])

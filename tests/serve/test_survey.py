@@ -210,11 +210,12 @@ def test_results_can_be_read_on_a_narrow_screen(scheme, browser, tmp_path):
 @pytest.mark.exhaustive
 def test_the_questions_of_a_workload_file_are_asked_under_its_title(browser, tmp_path):
     asked = tmp_path / "survey.toml"
-    asked.write_text(ASKED, encoding="utf-8")
+    asked.write_text(f"about = 'The town asks.'\n{ASKED}", encoding="utf-8")
     with Collector(tmp_path, FOUND, "--questions", str(asked)) as collector, browser.new_context() as context:
         page = context.new_page()
         page.goto(f"{collector.place}/")
         page.locator("#fields fieldset").first.wait_for()
         assert page.get_by_role("heading", level=1).inner_text() == "Wie wohnen Sie?"
+        assert page.locator("#about").inner_text() == "The town asks."
         shown = page.locator("#fields legend").all_inner_texts()
         assert shown in (["Alter", "Wie groß?"], ["Tür & Tor"], ["Wie groß?"])

@@ -14,7 +14,7 @@ from stratagem.mechanism.usable import LEAST
 from stratagem.report.content import Cover, ReportContent, along
 from stratagem.report.verdict import verdict
 from stratagem.study.question import MANY
-from stratagem.workloads.given import read_survey, stated_epsilon
+from stratagem.workloads.given import read_entry, read_survey, stated_epsilon
 
 ROWS = 4 * MANY
 PEOPLE = {
@@ -74,6 +74,9 @@ def test_its_file_asks_the_same(found, tmp_path):
     path = tmp_path / "survey.toml"
     path.write_text(found.survey_file(), encoding="utf-8")
     assert "# other = true takes answers in none of the values" in found.survey_file()
+    path.write_text(found.survey_file().replace("# about =", "about ="), encoding="utf-8")
+    assert read_entry(path, "it").about.startswith("The town library asks")
+    path.write_text(found.survey_file(), encoding="utf-8")
     file, again = read_survey(path), st.plan(path, users=3000, seconds=5.0)
     assert file.queries == tuple(one.entry for one in found.questions)
     assert file.domain == found.domain == again.domain

@@ -84,7 +84,7 @@ def test_with_so_many_people_errors_stand_in_their_place(solution):
     lead, table, below = said_of(solution, users=5000)
     mean, single = (math.sqrt(v / 5000) for v in (solution.mean_variance, solution.largest_comparable))
     assert shares(lead) == [float(f"{100 * mean:.3g}"), float(f"{100 * single:.3g}")]
-    assert f"or {5000 * mean:.4g} people" in lead
+    assert f"or {round(5000 * mean):,} people (standard error)" in lead
     assert table.headings[0] == "error with 5,000 people"
     assert table.rows[0] == ("Stratagem", f"{100 * mean:.3g} %", f"{100 * single:.3g} %")
     least = math.sqrt(solution.least_variance / 8 / 5000)

@@ -98,11 +98,11 @@ def collect(
     from stratagem.math.number import counted
     from stratagem.mechanism.mechanism import SUFFIX, load_mechanism
 
-    mechanism, question = in_words(load_mechanism(file, at_most=at_most), questions, question)
+    mechanism, question, about = in_words(load_mechanism(file, at_most=at_most), questions, question)
     state = state or file.with_name(f"{file.name.removesuffix(SUFFIX)}.reports.duckdb")
     options = {"question": question, "users": users, "origins": listen.cors or (), "rate": listen.rate}
     with listening(listen.host, listen.port) as listener:
-        server = Server(mechanism, state, listener, access_log=listen.access_log, **options)
+        server = Server(mechanism, state, listener, access_log=listen.access_log, about=about, **options)
         _announce(server, state, listen.host, listener.getsockname()[1])
         stored = server.run(stopping)
     held = counted(server.before + stored, "report")

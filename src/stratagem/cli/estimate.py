@@ -24,6 +24,7 @@ from stratagem.cli.option import (
     QueryOptions,
     check_free,
     check_plot,
+    in_words,
     stated_title,
 )
 from stratagem.cli.output import write, write_files, write_json, write_result
@@ -164,6 +165,12 @@ class AnswerOptions:
         ),
     ] = None
     question: Annotated[str, Option(help="The question that people were asked, for --summary.")] = ""
+    questions: Annotated[
+        Path | None,
+        Option(
+            help="A workload file, *.toml: headings are in the words of its questions, the page has its title."
+        ),
+    ] = None
 
     def check(self, *, force: bool) -> None:
         """Refuse files that could not be written or exist, and people without mbi, before the work."""
@@ -281,7 +288,7 @@ def estimate(
 
     wanted.check(force=force)
     others.check(wanted.synthetic)
-    mechanism = load_mechanism(file)
+    mechanism, title, _ = in_words(load_mechanism(file), wanted.questions, "")
     tally = read_counts(mechanism, counts)
     asked = others.read(mechanism)
     files = wanted.files(asked or mechanism.workload, force=force)
@@ -291,7 +298,7 @@ def estimate(
         found = earlier.combined(mechanism, counts, tally, asked, how)
     single = wanted.rounds == 1 and earlier.first is None
     told = wanted.told(found, mechanism, others.workload or mechanism.name, single=single)
-    wanted.write(told, files, stated_title(others.workload))
+    wanted.write(told, files, title or stated_title(others.workload))
     if wanted.synthetic is not None:
         told = replace(told, people=_synthetic(told.estimate, others.queries.order, wanted.synthetic))
     write_result(told, json=json)

@@ -92,13 +92,13 @@ class PageOptions:
         """Write the page, and say what the folder holds."""
         from stratagem.mechanism.webpage import check_submit, page_files, write_web_client
 
-        asked, question = in_words(mechanism, self.questions, self.question)
+        asked, question, about = in_words(mechanism, self.questions, self.question)
         asked = asked if self.at_most is None else asked.accepting(self.at_most)
-        files = page_files(asked, question, check_submit(self.submit), demo=self.demo)
+        files = page_files(asked, question, check_submit(self.submit), demo=self.demo, about=about)
         for name, content in files.items():
             if (held := folder / name).is_file() and held.read_bytes() != content:
                 check_free(held, force=force)
-        write_web_client(folder, asked, question, self.submit, demo=self.demo)
+        write_web_client(folder, asked, question, self.submit, demo=self.demo, about=about)
         sends = f"to {self.submit}" if self.submit else "nothing yet"
         page = "a demo" if self.demo else f"a form that sends {sends}"
         write(f"{folder} holds {page}: serve the folder over https or from localhost")

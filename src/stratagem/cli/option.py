@@ -270,10 +270,10 @@ def read_row(path: Path) -> np.ndarray:
     return numbers.ravel() if numbers.size == max(numbers.shape, default=0) else numbers
 
 
-def in_words(mechanism: Mechanism, path: Path | None, question: str) -> tuple[Mechanism, str]:
-    """Return the mechanism that asks in the words of a workload file, and the question or the title of the file."""
+def in_words(mechanism: Mechanism, path: Path | None, question: str) -> tuple[Mechanism, str, str]:
+    """Return the mechanism that asks in the words of a workload file, the question or its title, and who asks."""
     if path is None:
-        return mechanism, question
+        return mechanism, question, ""
     from stratagem.workloads.given import load, read_entry
     from stratagem.workloads.serial import over
 
@@ -286,8 +286,8 @@ def in_words(mechanism: Mechanism, path: Path | None, question: str) -> tuple[Me
         known = ", ".join(mechanism.domain.names)
         raise ValueError(f"{path} asks for {foreign[0]}, but the mechanism for {known}: name these")
     asked = [replace(one, question=words.get(one.name, "")) for one in mechanism.attributes]
-    title = question or read_entry(path, str(path)).title
-    return replace(mechanism, workload=over(mechanism.workload, asked)), title
+    entry = read_entry(path, str(path))
+    return replace(mechanism, workload=over(mechanism.workload, asked)), question or entry.title, entry.about
 
 
 def stated_title(workload: str | None) -> str:

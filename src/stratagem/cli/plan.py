@@ -165,14 +165,23 @@ def plan(
     with keeping():
         found.save(out, overwrite=True)
         with progress("writing the summary"):
-            about: dict[str, Any] = {"users": found.users, "title": stated_title(str(data))}
-            found.mechanism().report(page, **about, bounds=found.solution.bounds)
+            about = {"users": found.users, "bounds": found.solution.bounds, **_cover(data, found)}
+            found.mechanism().report(page, **about)
         if isinstance(found, Plan):
             write_result(Planned(found=found, **told), json=json)
             return
         if stated != data:
             stated.write_text(found.survey_file(), encoding="utf-8")
         write_result(PlannedSurvey(found=found, stated=stated, **told), json=json)
+
+
+def _cover(data: Path, found: Plan | SurveyPlan) -> dict[str, Any]:
+    """Return what the page says of a file: its title, and whether values were read from example answers."""
+    from stratagem.domain.proposal import STATED
+
+    columns: Any = getattr(found, "columns", (found,))
+    proposed = any(one.proposal.rule != STATED for one in columns)
+    return {"title": stated_title(str(data)), "proposed": proposed}
 
 
 def _files(

@@ -45,6 +45,16 @@ TOLD, HALF = 100, 0.5
 """Reports below which, and error above which, answers that cannot be used are not told to people at all."""
 LEAST = "Usable is the least that can be said: answers below the half-width of their interval may be chance."
 """What the verdict does not say."""
+MEANS = (
+    "Usable means that the standard error is at most half of a typical answer: large differences show, small "
+    "ones do not."
+)
+"""What the verdict says, where it is a word beside a number."""
+TOTALS = (
+    "each person is asked a part of the questions, drawn at random, and the numbers below count all people, so do not "
+    "add them up."
+)
+"""What is said of the numbers of people of several questions."""
 WRITTEN = 1 << 20
 """User types up to which what each adds to a variance is written out."""
 CLOSE = 1.05
@@ -83,6 +93,15 @@ class Usability:
     needed: int | None = None
     """People with whom they can be used."""
     ways: Ways | None = None
+    counts: bool = True
+    """Whether the answers are numbers of people."""
+
+    @property
+    def give_or_take(self) -> str:
+        """How far a typical 95 % interval reaches to either side, in words."""
+        size = f"{100 * standard_errors_each_side(CONFIDENCE) * self.error:.2g}"
+        unit = "percentage points" if self.counts else "% of what it could be"
+        return f"give or take {size} {unit} ({100 * CONFIDENCE:g} %)"
 
     def __str__(self) -> str:
         """Return the verdict in one or two sentences."""
@@ -156,7 +175,8 @@ def usability(
     allowed, size = _limit(asked), _size(asked)
     share = errors(variance, None, users).root_mean_square / size
     usable, reason = share <= allowed, _reason(asked, share)
-    found = Usability(people=users, usable=usable, error=share, reason=reason)
+    counts = counts_users(asked)
+    found = Usability(people=users, usable=usable, error=share, reason=reason, counts=counts)
     before = variance if usable or expected is None else expected()
     if (planned := errors(before, None, users).root_mean_square / size) > allowed:
         variance, share = before, planned

@@ -33,10 +33,11 @@ DEMO = ("demo.html", "demo.js", "answer.js", "page.css", "form.css", "demo.css")
 """The files of a page, the first of which is served as `FRONT`."""
 BUNDLE = "bundle.ldp.json"
 OWN = re.compile(
-    rb'(?<=id="question-title" lang="" dir="auto">)[^<]*|(?<=connect-src \'self\')[^;]*|'
+    rb'(?<=id="about" lang="" dir="auto">)[^<]*|(?<=id="question-title" lang="" dir="auto">)[^<]*|'
+    rb"(?<=connect-src \'self\')[^;]*|"
     rb'(?<=data-submit=")[^"]*|(?<=data-questions=")[^"]*|(?<=data-sha256=")[^"]*|(?<=data-at-most=")[^"]*'
 )
-"""Places of the questions, the address, the bundle's hash and ceiling: pages that differ in them alone are alike."""
+"""Places of who asks, what, the address, the bundle's hash and ceiling: pages that differ in them alone are alike."""
 UNNAMED = ("", "value")
 """Names of an attribute that tell people nothing."""
 ADDRESS = re.compile(
@@ -49,15 +50,16 @@ LONGEST = 100_000
 
 
 def page_files(
-    mechanism: Mechanism, question: str = "", submit: str = "", *, demo: bool = False
+    mechanism: Mechanism, question: str = "", submit: str = "", *, about: str = "", demo: bool = False
 ) -> dict[str, bytes]:
     """Return the files of the page by the names that they are served under, in the order in which they are written.
 
     They are the web client, the bundle and a form, which asks the `question` in these words and takes no bundle but
     this one, in which no words are. Without a question it asks for the attribute, if there is one alone. For several
-    attributes it is the title; each has a question of its own. `submit` is the address to which the form sends the
-    report, absolute or relative to the page; without one it sends nothing and says so. A `demo` shows the mechanism
-    instead: any number of reports and the chances of each; none is sent. Both take the mechanism's `at_most`.
+    attributes it is the title; each has a question of its own. `about` says who asks, and why. `submit` is the address
+    to which the form sends the report, absolute or relative to the page; without one it sends nothing and says so. A
+    `demo` shows the mechanism instead: any number of reports and the chances of each; none is sent. Both take the
+    mechanism's `at_most`.
 
     Raises:
         ValueError: for more epsilon, which every browser would refuse.
@@ -70,29 +72,29 @@ def page_files(
     questions = json.dumps(words) if others and words else ""
     front, *parts = DEMO if demo else FORM
     contents = {BUNDLE: mechanism.text} | {name: shipped(name) for name in (*MODULES, *reversed(parts))}
-    contents[FRONT] = _front(
-        front, question, submit, questions, mechanism.identifier, at_most=mechanism.at_most
-    )
+    own = {"question": question, "questions": questions, "about": about}
+    contents[FRONT] = _front(front, submit, sha256=mechanism.identifier, at_most=mechanism.at_most, **own)
     return contents
 
 
-def _front(
-    name: str,
-    question: str = "",
-    submit: str = "",
-    questions: str = "",
-    identifier: str = "",
-    at_most: float = CEILING,
-) -> bytes:
-    """Return the first file of a page with its questions, its address and the hash and ceiling of its bundle."""
+def _front(name: str, submit: str = "", *, at_most: float = CEILING, **own: str) -> bytes:
+    """Return the first file of a page with its address, its `own` words, the hash and the ceiling of its bundle."""
     found = ADDRESS.fullmatch(submit)  # a relative address has no origin
     origin = found[1] if found else ""
-    own = {"question": question, "questions": questions, "submit": submit, "origin": origin}
-    return render(f"mechanism/web/{name}", **own, sha256=identifier, at_most=at_most).encode()
+    none = dict.fromkeys(("question", "questions", "about", "sha256"), "")
+    return render(
+        f"mechanism/web/{name}", submit=submit, origin=origin, at_most=at_most, **none | own
+    ).encode()
 
 
 def write_web_client(
-    folder: str | Path, mechanism: Mechanism, question: str = "", submit: str = "", *, demo: bool = False
+    folder: str | Path,
+    mechanism: Mechanism,
+    question: str = "",
+    submit: str = "",
+    *,
+    about: str = "",
+    demo: bool = False,
 ) -> Path:
     """Write the files of `page_files` into a folder, which is made if need be.
 
@@ -103,7 +105,7 @@ def write_web_client(
     if demo and submit:
         raise ValueError("a demo sends nothing: leave out the address, or write the form")
     folder = Path(folder)
-    contents = page_files(mechanism, question, check_submit(submit), demo=demo)
+    contents = page_files(mechanism, question, check_submit(submit), about=about, demo=demo)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in contents.items():

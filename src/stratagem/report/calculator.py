@@ -18,6 +18,7 @@ from stratagem.study.literature import SCOPE
 from stratagem.study.row import Row
 from stratagem.study.summary import MINIMUM, OURS, variance_gap
 from stratagem.workloads.explicit import counts_users
+from stratagem.workloads.question import is_survey
 
 HERE = "this mechanism"
 MODES = {"users": "the people needed", "error": "the error reached", "budget": "the ε needed"}
@@ -79,7 +80,7 @@ def _over(subject: ReportContent) -> str:
     asked = subject.solution.workload
     chosen = comparable(asked)
     if chosen.queries == asked.queries:
-        return "the queries"
+        return "all answers of the survey" if is_survey(asked) else "the queries"
     return f"the {chosen.queries:,} of {asked.queries:,} queries that count people"
 
 

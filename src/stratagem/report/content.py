@@ -105,6 +105,8 @@ class Cover:
     users: int | None = None
     """Number of people who will answer."""
     date: str = ""
+    proposed: bool = False
+    """Whether the possible answers were read from example answers, which they then tell something about."""
 
     def __post_init__(self) -> None:
         """Refuse what is no number of users, and days that do not exist."""

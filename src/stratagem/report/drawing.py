@@ -24,7 +24,7 @@ from stratagem.strategies import Strategy, SurveyStrategy, TranslationStrategy
 from stratagem.study.literature import SCOPE
 from stratagem.workloads import Workload
 from stratagem.workloads.explicit import counts_users
-from stratagem.workloads.question import LISTED
+from stratagem.workloads.question import LISTED, is_survey
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -50,6 +50,8 @@ class Picture(NamedTuple):
     label: str
     """What it shows, for those who do not see it."""
     caption: str
+    wide: str = ""
+    """The same on a wide page; empty where it is the same picture."""
 
     @staticmethod
     def of(drawn: Figure, label: str, caption: str) -> Picture:
@@ -263,8 +265,11 @@ def _picture(subject: ReportContent) -> Picture:
         )
     some = "under the prior" if solution.prior is not None else "if all values are equally frequent"
     typical = _text(mean, scale, counts) + RANGES * (sizes is not None)
+    survey = is_survey(solution.workload)
     words = f"With {_who(people)} the root mean square of these standard errors is {typical}, {some}."
-    if least > 0:
+    if survey:
+        words += " The verdict states the error of each question by itself, whatever the values are."
+    elif least > 0:
         words += f" No ε-LDP mechanism with {SCOPE} gets below {_text(least, scale, counts)}."
     if left_out:
         words += " Answers without any error, such as the number of all people, are not drawn."
@@ -307,8 +312,6 @@ def _table(subject: ReportContent) -> Table:
     sizes = np.ones(len(variances)) if sizes is None else np.where(sizes > 0, sizes, 1.0)
 
     def error(variance: float, size: float) -> str:
-        if variance == 0:
-            return "0 (exact)"
         own = standard_error(variance, users, counts=False) if size != 1 else ""
         share = standard_error(variance / size**2, users, counts)
         return f"{own}, {share} of its range" if own else share
@@ -318,13 +321,19 @@ def _table(subject: ReportContent) -> Table:
         for query, variance, size in zip(
             shown, variances[places].tolist(), sizes[places].tolist(), strict=True
         )
+        if variance > 0 or not variances.any()  # what is exact counts everybody
     ]
     caption = (
-        f"{len(rows)} of {count(workload.queries)} queries, evenly spread, if everybody had the hardest value "
+        f"{len(rows)} of {count(workload.queries)} answers, evenly spread, if everybody had the hardest value "
         f"of each; the least accurate, {_least_accurate(subject, variances)}"
     )
+    if is_survey(solution.workload):
+        caption += (
+            ". The typical error of a question, in the verdict, is the root mean square over its answers if everybody "
+            "had one value, so that it is smaller"
+        )
     error_text = f"{100 * ERROR:g}\u00a0%" if counts else f"{ERROR:g} a person"
-    headings = ("query", f"error with {_who(users)}", f"people for {error_text}")
+    headings = ("answer", f"error with {_who(users)}", f"people for {error_text}")
     return Table(headings, rows, caption=caption)
 
 

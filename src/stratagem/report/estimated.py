@@ -25,6 +25,7 @@ from stratagem.report.question import (
     QuestionResult,
     by_question,
     listed,
+    overall,
     share_tables,
     shares_of_people,
     typical_error,
@@ -173,11 +174,9 @@ class Estimated:
 
     def _by_question(self) -> Iterator[str | Table]:
         """Yield the answers to the questions of a survey one after the other."""
-        found, many = self.estimate, counted(len(self.questions), "question")
-        useless = [one.answers(1).title for one in self.questions if not one.verdict.usable]
-        words = f"not usable: {'; '.join(useless)}" if useless else "the answers can be used"
-        yield f"{many}, {counted(found.users, 'report')}: {words}."
-        if len(useless) < len(self.questions):
+        found = self.estimate
+        yield overall(self.questions, found.users)
+        if any(one.verdict.usable for one in self.questions):
             yield LEAST
         yield self._head()
         for one in self.questions:

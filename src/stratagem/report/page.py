@@ -23,14 +23,14 @@ from stratagem.math.number import counted, number_text, unbroken, upper
 from stratagem.math.privacy import surest
 from stratagem.mechanism.export.saved import StoredStrategy
 from stratagem.mechanism.mechanism import Mechanism
-from stratagem.mechanism.usable import reported
+from stratagem.mechanism.usable import MEANS, reported
 from stratagem.mechanism.webpage import shipped
 from stratagem.report.calculator import calculator, comparison_section, numbers
 from stratagem.report.content import Cover, ReportContent, along, rated
-from stratagem.report.drawing import WIDTH, Picture, answers, drawing
+from stratagem.report.drawing import WIDTH, Picture, answers, drawing, inlined
 from stratagem.report.plots import check_matplotlib
 from stratagem.report.plots.estimate import plot_estimate
-from stratagem.report.question import QuestionResult, by_people, by_question
+from stratagem.report.question import QuestionResult, by_people, by_question, overall
 from stratagem.report.reproduction import privacy_section, reproduction, threats
 from stratagem.report.verdict import facts, verdict
 from stratagem.solvers.problem import Average
@@ -168,6 +168,8 @@ TABLES, ROWS = 12, 48
 """Most tables on the page, and most answers of one; of more, some that are evenly spread."""
 BELOW = " These are estimates: they and their intervals may be below 0, true answers are not."
 """What is said of a picture of people that goes below zero."""
+WIDE = 6.0
+"""Width in inches of a picture of answers on a wide screen and on paper."""
 QUESTIONS = 32
 """Most questions of a survey on the page."""
 
@@ -204,6 +206,9 @@ def write_results(
             "Epsilon": f"{upper(epsilon)} a {'report' if rounds == 1 else 'person'}",
         },
         quantiles=quantiles or {},
+        overall=overall(groups, found.users) if survey else "",
+        means=MEANS,
+        wrong=not all(one.verdict.usable for one in groups),
         sections=[_section(one, survey=survey) for one in shown],
         left=len(groups) - len(shown),
         impossible=f"{found.impossible}." if found.impossible.fact and any(one.told for one in shown) else "",
@@ -240,7 +245,7 @@ def _section(one: QuestionResult, *, survey: bool) -> dict[str, object]:
             plot_estimate(found.some(some), width=WIDTH, **picture),
             words,
             f"Answers, {found.intervals}.{left}{BELOW * bool(one.people and min(found.low[some]) < 0)}",
-        )
+        )._replace(wide=inlined(plot_estimate(found.some(some), width=WIDE, **picture)))
         if drawn
         else None,
         "tables": [
@@ -305,7 +310,7 @@ def _percent(share: float) -> str:
 def _senders(users: int, rounds: int) -> dict[str, str]:
     """Return how many reports came and of how many people, which nobody who collects them can know."""
     if rounds == 1:
-        return {"Reports": f"{users:,}, of as many people if each sent one"}
+        return {"Reports": f"{users:,}; if each person sent one, of {counted(users, 'person')}"}
     return {"People": f"{users:,}, if each sent {rounds:,} reports"}
 
 

@@ -23,7 +23,7 @@ from stratagem.estimators.accuracy import UnsupportedWorkloadError
 from stratagem.io.screen import WIDTH
 from stratagem.io.table import Table, write_csv
 from stratagem.io.target import check_folder, check_target, written_atomically
-from stratagem.math.number import number_text, spread
+from stratagem.math.number import counted, number_text, spread
 from stratagem.mechanism.usable import Usability, estimate_usability
 from stratagem.workloads import Attribute, Workload
 from stratagem.workloads.explicit import Explicit, counting, counts_users
@@ -165,9 +165,9 @@ class QuestionResult:
         domain, doubtful = self.question.workload.domain, list[set[int]]()
         kept = np.zeros(domain.sizes, dtype=bool)
         kept[tuple(np.array([found.place(cell) for cell in cells]).T)] = True
-        for side, counted in enumerate((np.any(kept, axis=0), np.any(kept, axis=1))):
+        for side, held in enumerate((np.any(kept, axis=0), np.any(kept, axis=1))):
             own, other = domain.part((side,)), domain.part((1 - side,))
-            factors = (Identity(own), Explicit(counted[None].astype(float), other))
+            factors = (Identity(own), Explicit(held[None].astype(float), other))
             totals = Product(factors if side == 0 else factors[::-1])
             every = self.whole.workload.domain
             over = on_table(totals, self.question.attributes, range(len(every.sizes)), every)
@@ -234,6 +234,13 @@ def by_question(found: Estimate, epsilon: float | None, *, of_all: bool = False)
     """Return the questions of an estimate with what is said of them; `epsilon` is that of the only report, or None."""
     about = {"whole": found, "epsilon": epsilon, "of_all": of_all}
     return [QuestionResult(question=one, estimate=own, **about) for one, own in found.by_question()]
+
+
+def overall(found: Sequence[QuestionResult], users: int) -> str:
+    """Return in a sentence how many questions and reports there are, and which answers cannot be used."""
+    useless = [one.answers(1).topic for one in found if not one.verdict.usable]
+    words = f"not usable: {'; '.join(useless)}" if useless else "the answers can be used"
+    return f"{counted(len(found), 'question')}, {counted(users, 'report')}: {words}."
 
 
 def _numbers(attribute: Attribute) -> np.ndarray:

@@ -9,7 +9,7 @@ from stratagem.estimators import ask, comparable, errors, mean_variance
 from stratagem.math.number import at_most, count, counted, number_text, unbroken, upper, users_text
 from stratagem.math.privacy import surest
 from stratagem.mechanism.mechanism import Mechanism
-from stratagem.mechanism.usable import HALF, Usability, usability
+from stratagem.mechanism.usable import HALF, MEANS, TOTALS, Usability, usability
 from stratagem.report.content import ReportContent
 from stratagem.solvers import Status
 from stratagem.study.attacks import attack
@@ -27,6 +27,13 @@ from stratagem.workloads import Attribute, Workload
 from stratagem.workloads.explicit import counts_users
 from stratagem.workloads.question import LISTED, called, is_survey, questions
 
+TYPICAL = (
+    "The typical error of a question is the standard error of its answers, as a share of all people, or of what a mean "
+    f"could be. {HARDEST}"
+)
+"""What the errors beside the questions of a survey are."""
+PROPOSED = " The possible answers were proposed from example answers and tell something about those people."
+"""What is said of values that were read from data."""
 DELTA = 1e-6
 """Probability that the central epsilon of shuffled reports does not cover."""
 
@@ -39,7 +46,8 @@ def verdict(subject: ReportContent) -> dict[str, object]:
     survey = is_survey(subject.solution.workload)
     judged = _judged(subject) if survey or subject.cover.users else {}
     useless = {name: one for name, one in judged.items() if not one.usable} if subject.cover.users else {}
-    enough = {"People": _people(judged, useless)} if survey or useless else {}
+    asked = f" {TOTALS[0].upper()}{TOTALS[1:]}" if survey and subject.solution.strategy.parted else ""
+    enough = {"People": f"{_people(judged, useless)}{asked}"} if survey or useless else {}
     accuracy = {"Accuracy": _accuracy(subject, {} if survey else useless)}
     told = {"Privacy": _privacy(subject), "Not protected": _unprotected(subject)}
     return {
@@ -47,6 +55,7 @@ def verdict(subject: ReportContent) -> dict[str, object]:
         "about": _about(subject),
         "useless": [*enough, *accuracy] if useless and not survey else [],
         "questions": _lines(subject, judged) if survey else [],
+        "means": MEANS if survey and subject.cover.users else "",
         "reasons": [f"{name}: {one}" for name, one in useless.items()] if survey else [],
         "sentences": {
             **(enough or accuracy),
@@ -58,9 +67,11 @@ def verdict(subject: ReportContent) -> dict[str, object]:
 
 
 def _title(subject: ReportContent) -> str:
-    """Return what is asked, and the people to ask or the error to expect."""
+    """Return what is asked, and the people to ask or the error to expect; the questions of a survey differ in that."""
     solution, users = subject.solution, subject.cover.users
-    if users is None:
+    if users is not None and is_survey(solution.workload):
+        lead = counted(users, "person")
+    elif users is None:
         lead = f"ask {counted(solution.users_for().root_mean_square, 'person')}"
     else:
         counts = counts_users(comparable(solution.workload))
@@ -128,6 +139,7 @@ def _unprotected(subject: ReportContent) -> str:
     return (
         f"A report does not hide that somebody took part{part}, nor what is true of a whole group. {again[0].upper()}"
         f"{again[1:]} {'reveal' if memo else 'reveals'} more, and whoever runs the form could ask in the open instead."
+        f"{PROPOSED * subject.cover.proposed}"
     )
 
 
@@ -136,6 +148,8 @@ def _accuracy(subject: ReportContent, useless: Mapping[str, Usability]) -> str:
     solution, users = subject.solution, subject.cover.users
     if users is None:
         return unbroken(" ".join(ask(solution.users_for(), solution.workload)))
+    if is_survey(solution.workload):
+        return TYPICAL
     return unbroken(" ".join([*map(str, useless.values()), *expect(solution, users), HARDEST]))
 
 
@@ -160,7 +174,8 @@ def _lines(subject: ReportContent, judged: Mapping[str, Usability]) -> list[dict
     lines = []
     for name, one in judged.items():
         needed = "" if one.needed is None else f"{users_text(one.needed)} people needed"
-        error = "" if one.error > HALF else f"typical error {error_text(one.error, counts=True)}"
+        size = f"typical error {error_text(one.error, counts=True)}, so {one.give_or_take}"
+        error = "" if one.error > HALF else size
         told = ["usable" if one.usable else "not usable", needed, error] if known else [needed]
         words = unbroken("; ".join(filter(None, told)))
         lines.append(

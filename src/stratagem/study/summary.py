@@ -21,7 +21,7 @@ from stratagem.estimators import (
 )
 from stratagem.io.screen import folded
 from stratagem.io.table import Table
-from stratagem.math.number import above_minimum, number_text, percent_apart, users_text
+from stratagem.math.number import above_minimum, counted, number_text, percent_apart, users_text
 from stratagem.solvers.problem import Problem, relative_gap
 from stratagem.study.literature import SCOPE
 from stratagem.workloads.explicit import counts_users
@@ -170,7 +170,7 @@ def expect(found: Found, users: int) -> list[str]:
     workload = found.problem.workload
     mean, single = errors(found.mean_variance, found.largest_comparable, users)
     counts, size = counts_users(comparable(workload)), error_text(mean, counts_users(comparable(workload)))
-    size += f" of them, or {number_text(mean * users)} people" if counts else ""
+    size += f" of them, or {counted(max(1, round(mean * users)), 'person')}" if counts else ""
     size += " (standard error)"
     said = [f"With {users_text(users)} people and epsilon {found.problem.epsilon:g}, {off(workload, size)}."]
     if single is not None and workload.queries > 1:

@@ -19,7 +19,7 @@ from stratagem.io.table import Table
 from stratagem.math.deadline import granted, within
 from stratagem.math.number import users_text
 from stratagem.math.privacy import surest
-from stratagem.mechanism.usable import LEAST, Usability, usability, verdicts_data
+from stratagem.mechanism.usable import LEAST, TOTALS, Usability, usability, verdicts_data
 from stratagem.solvers import Auto, Callback
 from stratagem.study.attacks import percent
 from stratagem.study.needed import least_budget
@@ -90,10 +90,7 @@ class SurveyPlan(PlannedMechanism):
         """How many people are enough for every question, in a sentence."""
         if not (needed := (verdicts_data(self.verdicts)["ways"] or {}).get("people")):
             return "So many people in all are enough: every question is usable."
-        return (
-            f"Ask {users_text(needed)} people in all and every question is usable: each person is asked a part of the "
-            "questions, drawn at random, and the numbers below count all people, so do not add them up."
-        )
+        return f"Ask {users_text(needed)} people in all and every question is usable: {TOTALS}"
 
     def _verdict(self, question: Question) -> Usability:
         variance = self.errors(question).root_mean_square ** 2 * self.users

@@ -118,7 +118,7 @@ def _check_length(rows: list[list[float]], path: Path, line: int) -> None:
 
 
 KINDS = ("workloads", "solvers")
-HEADER = ("title", "reference")
+HEADER = ("title", "reference", "about")
 
 
 @dataclass(frozen=True)
@@ -128,6 +128,8 @@ class Entry:
     source: str
     title: str
     reference: str
+    about: str
+    """Who asks, why, and whom to contact, for people who are asked."""
     settings: dict[str, Any]
 
 
@@ -157,7 +159,7 @@ def read_entry(path: Path, source: str) -> Entry:
     for key, text in header.items():
         if not isinstance(text, str):
             raise ValueError(f"{source}: {key} = {text!r} is not text: put it in quotation marks")
-    return Entry(source, header["title"], header["reference"], table)
+    return Entry(source, header["title"], header["reference"], header["about"], table)
 
 
 def folder(kind: str) -> Path:

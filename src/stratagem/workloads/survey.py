@@ -94,6 +94,11 @@ class Survey:
         return replace(self, questions=(*self.questions, asked if weight == 1 else weighted(asked, weight)))
 
 
+ABOUT = (
+    "# about: who asks, why, and whom to contact. People read it above the questions: take the # away and fill it in.",
+    '# about = "The town library asks, to plan its opening hours. Questions? library@example.org"',
+)
+"""What a written file says of those who ask."""
 VALUES = (
     "# question: the words that people read. bins: FIRST:LAST:STEP, or all edges; a bin ends below the next edge.",
     "# other = true takes answers in none of the values; without it the form refuses them.",
@@ -121,7 +126,7 @@ class SurveyFile(NamedTuple):
     def text(self) -> str:
         """Return the file: attributes with their values, and queries with their weights."""
         epsilon = [] if self.epsilon is None else [f"epsilon = {float(self.epsilon)!r}"]
-        lines = [f"title = {_quoted(self.title)}", *epsilon, "", *VALUES]
+        lines = [f"title = {_quoted(self.title)}", *epsilon, "", *ABOUT, "", *VALUES]
         for one in self.domain.attributes:
             lines += [*_attribute_lines(one), ""]
         lines += WEIGHTS

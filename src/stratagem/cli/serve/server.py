@@ -209,6 +209,7 @@ class Server:
         listener: socket.socket,
         *,
         question: str = "",
+        about: str = "",
         users: int | None = None,
         origins: Sequence[str] = (),
         rate: float = 5000.0,
@@ -220,7 +221,7 @@ class Server:
             ValueError: for a file that another process uses, or that is no collection of this mechanism, and for more
                 epsilon than the mechanism's `at_most`.
         """
-        self._files = page_files(mechanism, question, submit="reports")
+        self._files = page_files(mechanism, question, submit="reports", about=about)
         self.listener = listener
         self.token = secrets.token_urlsafe(24)
         """The secret without which nobody sees the results; it is in no file and no address."""

@@ -1,9 +1,10 @@
 /* stratagem: the form. It asks, draws a report once, says in words what it is, and sends it if it is told to. */
 
-import { make, question, rounded, terms } from "./answer.js";
+import { isOther, make, question, rounded, terms } from "./answer.js";
 import { load } from "./client.js";
 import { keeps, Record } from "./record.js";
 import { WEIGHTS } from "./search.js";
+import { OTHER, valuesOf } from "./value.js";
 import { meaning, ownAmong, sureness } from "./words.js";
 
 const RADIOS = 12; // answers that are shown all at once
@@ -102,13 +103,30 @@ function ask(part) {
   const lasting = client.memo ? " It asks the same each time." : " Loading this page again does not change that.";
   $("chosen").hidden = !isSurvey();
   $("chosen").textContent = `This survey has ${many} questions. By chance, this device asks ${ones}.`
-    + (!submit && !client.memo ? " Load this page again to see others." : record.lasting ? lasting : "");
+    + (!submit && !client.memo ? " Load this page again to see others."
+      : record.lasting ? lasting : " If you load this page again, another question may be asked.");
+  $("drawn").textContent = kindOf(part);
   asked = part;
 }
 
-/** Return a question with a place in it for what is wrong with its answer. */
+/** Return in words what reports about a part are: answers, groups of them, or codes; the first, middle and last one tell. */
+function kindOf(part) {
+  const { offset, table: { outputs } } = client.parts[part];
+  const found = [0, Math.floor(outputs / 2), outputs - 1].map((k) => meaning(client, offset + k));
+  if (found.every(({ kind, count }) => kind === "set" && count === 1)) {
+    return ". It may be your own answer or another one, and nobody can be sure which.";
+  }
+  return found.some(({ kind }) => kind === "set") ? ": a group of answers that may or may not hold yours."
+    : ": a code that every answer can lead to.";
+}
+
+/** Return a question with a place in it for what is wrong with its answer, and what to do where no answer fits. */
 function withError(one, k) {
-  const { element, controls } = one, error = make("p", { id: `answer-${k}-error`, className: "error", role: "alert" });
+  const attribute = client.attributes[k], { element, controls } = one;
+  if (!isOther(attribute, valuesOf(attribute) - 1) && !attribute.labels?.includes(OTHER)) {
+    element.append(make("p", { className: "hint" }, "If no answer fits, please do not send one."));
+  }
+  const error = make("p", { id: `answer-${k}-error`, className: "error", role: "alert" });
   element.firstChild.after(error);
   for (const control of controls) {
     const others = (control.getAttribute("aria-describedby") ?? "").replace(/\berror$/, "");
@@ -177,7 +195,8 @@ function tellDeclined(tried) {
   $("done-title").textContent = tried ? "Nothing more is sent." : "Nothing was sent.";
   $("done-text").textContent = `${tried ? "What you tried to send before may have arrived. " : ""}`
     + (record.lasting
-      ? "You can close this page. If you change your mind, you find what was drawn here: it is not drawn again."
+      ? "What was drawn stays on this device, so that it is not drawn again. You can close this page. If you change your mind, "
+        + "you find it here."
       : "If you change your mind, show it again before you close this page or load it again: afterwards it is lost.");
   $("again").hidden = false;
   $("again").textContent = "Show it again";
@@ -337,7 +356,7 @@ function facts() {
     ...(isSurvey() ? { "Questions": client.parts.map(shared).join("; ") } : {}),
     "Possible reports": table.outputs.toLocaleString("en"),
     "Sent to": place || "nowhere",
-    "Not sent": "which answer you gave, cookies; the server sees your network address, browser and language, as every server does",
+    "Not sent": "whether what is sent holds your own answer, cookies; the server sees your network address, browser and language, as every server does",
     "Kept here": memo
       ? `${isSurvey() ? "which questions it asks, " : ""}a permanent report for each possible answer, a report that waits, and how many were sent; never which answer you gave`
       : submit && record.lasting

@@ -58,8 +58,8 @@ class QueryAxis:
         if not spans:
             first = [one.parts[0] if len(one.parts) == 1 else None for one in found]
             if all(part is not None and part.numbered for part in first):
-                return QueryAxis(places, (), "query")
-            return QueryAxis(places, [naming.label(int(query)) for query in queries], "query")
+                return QueryAxis(places, (), "answer")
+            return QueryAxis(places, [naming.label(int(query)) for query in queries], "answer")
         attribute = naming.attributes[0]
         title = attribute.title(prefixes=all(one.low is None for one in spans))
         numbers = _numbers(attribute, spans)
