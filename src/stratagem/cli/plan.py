@@ -13,7 +13,7 @@ from typer import Argument, Option
 
 from stratagem.cli.collect import to_ask
 from stratagem.cli.command import chosen, options
-from stratagem.cli.interruption import keeping, progress
+from stratagem.cli.interruption import keeping, note, progress
 from stratagem.cli.layout import named_columns, policy_options, stated_values
 from stratagem.cli.option import (
     AS_IS,
@@ -33,12 +33,16 @@ from stratagem.math.deadline import deadline, within
 if TYPE_CHECKING:
     import numpy as np
 
-    from stratagem.domain.policy import Policy
+    from stratagem.domain.policy import Policy, Reading
     from stratagem.domain.proposal import Proposal
     from stratagem.io.table import Table
     from stratagem.study.plan import Plan
     from stratagem.study.survey_plan import SurveyPlan
 
+ANSWERS = Path("answers.csv")
+"""A file of answers that is still to come."""
+TOLD = "--method recommended -o answers/ --summary results.html"
+"""How the answers to several questions are told."""
 PLANNED = 0.7
 """Share of the time after which the search ends; the rest is for the page."""
 
@@ -105,15 +109,17 @@ class ColumnOptions:
     as_is: AS_IS = False
     decimal: DECIMAL = None
 
-    def read(self, column: str | None) -> dict[str, Any]:
-        """Return the values as `plan` takes them: those of the one column, or of several by name."""
+    def read(self, column: str | None) -> tuple[dict[str, Any], Reading]:
+        """Return the values, of the one column or of several by name, and how texts are read, for `planned`."""
         names = tuple(text.partition("=")[0] for text in named_columns(None if column is None else [column]))
         stated, units = stated_values(names, self.values)
         policy = self.policy()
-        return {
+        about = {
             "values": stated.get(*names) if names else stated,
             "only": self.only,
             "unit": units.get(*names) if names else units,
+        }
+        return about, {
             "missing": policy.missing,
             "mapping": policy.mapping,
             "as_is": self.as_is,
@@ -151,16 +157,22 @@ def plan(
     json: JSON = False,
 ) -> None:
     """Plan a survey from a file of answers: values, privacy, errors, a mechanism, its summary and a survey file."""
-    from stratagem.study.plan import Plan
-    from stratagem.study.survey_plan import plan as run
+    from stratagem.study.plan import Aim, Plan
+    from stratagem.study.survey_plan import planned
 
     asked = survey.asked()
     column = asked if isinstance(asked, str) else None
     out, page, stated = _files(data, column, out, page, force=force)
-    wanted = {name: getattr(survey, name) for name in ("workload", "users", "error", "epsilon")}
-    read = values.read(column) if any(chosen(values)) else {}
+    aim = {name: getattr(survey, name) for name in ("users", "error", "epsilon")}
+    about, reading = values.read(column) if any(chosen(values)) else ({}, {})
+
+    def say(left: Iterable[str]) -> None:
+        for sentence in () if json else left:
+            note(translated(sentence))
+
     with progress("planning") as on_step, within(deadline().until(PLANNED)):
-        found = run(data, asked, on_step=on_step, seconds=seconds, **wanted, **read)
+        goal = Aim(**aim, on_step=on_step, on_left_out=say, seconds=seconds)
+        found = planned(data, asked, goal, {"workload": survey.workload, **about}, reading)
     told = {"data": data, "policy": values.policy(), "out": out, "page": page}
     with keeping():
         found.save(out, overwrite=True)
@@ -227,12 +239,23 @@ class Told:
             facts["ask"] = to_ask(self.out, found.solution.workload.domain)
         else:
             facts["survey"] = f"{stated} (write the questions into it, change it, plan it again)"
+            facts["again"] = self._again(stated)
             facts["ask"] = (
                 f"stratagem collect {shlex.quote(str(self.out))} --questions {shlex.quote(str(stated))}"
             )
-        if commands:
-            facts["next"] = "try it on this file, as it will run on people's devices:"
+        file = "this file" if found.values() else f"a file of answers, here {ANSWERS}"
+        facts["next"] = f"try it on {file}, as it will run on people's devices:"
         yield from ("", *facts_lines(facts), *commands)
+
+    def _again(self, stated: Path) -> str:
+        """Return the command that plans the survey file again over the files of this plan."""
+        from stratagem.mechanism.mechanism import SUFFIX
+
+        own = str(self.out) == f"{stated.stem}{SUFFIX}" and self.page == self.out.with_name(
+            f"{stated.stem}.html"
+        )
+        files = "" if own else f" -o {shlex.quote(str(self.out))} --summary {shlex.quote(str(self.page))}"
+        return f"stratagem plan {shlex.quote(str(stated))} --users {self.found.users}{files} --force"
 
     def common(self) -> dict[str, Any]:
         """Return what every plan is recorded with."""
@@ -304,15 +327,16 @@ class PlannedSurvey(Told):
 
     @property
     def commands(self) -> list[str]:
-        """The commands that try the mechanism on the file; none where the plan came from no data."""
+        """The commands that try the mechanism on the file, or on one of answers where the plan came from no data."""
         columns = self.found.columns
         if not columns:
-            return []
+            gaps = any(one.values.other is not None for one in self.found.domain.attributes)
+            return replace(self, data=ANSWERS).try_out(["--invalid other"] * gaps, TOLD, {})
         names = ((one.attribute.name, one.name) for one in columns)
         read = [f"--column {shlex.quote(f'{name}={column}')}" for name, column in names if name != column]
         read += _invalid((one.proposal, one.others) for one in columns)
         spellings = {text: label for one in columns for text, label in one.proposal.values.spellings}
-        return self.try_out(read, "--method recommended -o answers/ --summary results.html", spellings)
+        return self.try_out(read, TOLD, spellings)
 
     def record(self) -> dict[str, Any]:
         """Return the plan as named values."""
@@ -346,7 +370,7 @@ class PlannedSurvey(Told):
             **self.common(),
             **verdicts_data(found.verdicts),
             "survey": str(self.stated),
-            "commands": self.commands,
+            "commands": self.commands if found.columns else [],
         }
 
     def sentences(self) -> Iterator[str | Table]:
