@@ -111,6 +111,8 @@ class ColumnOptions:
 
     def read(self, column: str | None) -> tuple[dict[str, Any], Reading]:
         """Return the values, of the one column or of several by name, and how texts are read, for `planned`."""
+        if not any(chosen(self)):
+            return {}, {}
         names = tuple(text.partition("=")[0] for text in named_columns(None if column is None else [column]))
         stated, units = stated_values(names, self.values)
         policy = self.policy()
@@ -163,16 +165,11 @@ def plan(
     asked = survey.asked()
     column = asked if isinstance(asked, str) else None
     out, page, stated = _files(data, column, out, page, force=force)
-    aim = {name: getattr(survey, name) for name in ("users", "error", "epsilon")}
-    about, reading = values.read(column) if any(chosen(values)) else ({}, {})
-
-    def say(left: Iterable[str]) -> None:
-        for sentence in () if json else left:
-            note(translated(sentence))
-
+    wanted = {name: getattr(survey, name) for name in ("users", "error", "epsilon")}
+    about, reading = values.read(column)
     with progress("planning") as on_step, within(deadline().until(PLANNED)):
-        goal = Aim(**aim, on_step=on_step, on_left_out=say, seconds=seconds)
-        found = planned(data, asked, goal, {"workload": survey.workload, **about}, reading)
+        aim = Aim(**wanted, on_step=on_step, on_left_out=None if json else _say, seconds=seconds)
+        found = planned(data, asked, aim, {"workload": survey.workload, **about}, reading)
     told = {"data": data, "policy": values.policy(), "out": out, "page": page}
     with keeping():
         found.save(out, overwrite=True)
@@ -184,6 +181,11 @@ def plan(
         if stated != data:
             stated.write_text(found.survey_file(), encoding="utf-8")
         write_result(PlannedSurvey(found=found, stated=stated, **told), json=json)
+
+
+def _say(left: Iterable[str]) -> None:
+    for sentence in left:
+        note(translated(sentence))
 
 
 def _files(

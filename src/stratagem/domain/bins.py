@@ -320,10 +320,9 @@ def coarser(edges: Sequence[str], enough: int | None) -> str:
     if finer <= FEW or len(known) < len(edges) or len({b - a for a, b in pairwise(known)}) > 1:
         return kept
     low, high, old = known[0], known[-1], known[1] - known[0]
-    for step in (factor.scaleb(k) for k in count(old.adjusted()) for factor in FACTORS):
-        first, last = floor(low, step), -floor(-high, step)
-        if step > old and last - first <= most:
-            break
+    steps = (factor.scaleb(k) for k in count(old.adjusted()) for factor in FACTORS)
+    step = next(one for one in steps if one > old and -floor(-high, one) - floor(low, one) <= most)
+    first, last = floor(low, step), -floor(-high, step)
     return spaced_text(first * step, last * step, step) if last - first > 1 else kept
 
 
