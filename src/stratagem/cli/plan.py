@@ -251,9 +251,7 @@ class Told:
 
     def _again(self, stated: Path) -> str:
         """Return the command that plans the survey file again over the files of this plan."""
-        from stratagem.mechanism.mechanism import SUFFIX
-
-        own = str(self.out) == f"{stated.stem}{SUFFIX}" and self.page == self.out.with_name(
+        own = str(self.out) == f"{stated.stem}.ldp.json" and self.page == self.out.with_name(
             f"{stated.stem}.html"
         )
         files = "" if own else f" -o {shlex.quote(str(self.out))} --summary {shlex.quote(str(self.page))}"
