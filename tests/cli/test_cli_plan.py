@@ -164,6 +164,8 @@ def test_a_survey_goes_from_a_file_to_answers_and_back_through_its_file(capsys):
     for command in commands:
         status, out, err = run(capsys, *shlex.split(command)[1:])
         assert status == 0, err
+    assert "The intervals of the cells stand in these files: low and high" in " ".join(out.split())
+    assert "Per cent of each row, region in rows" in out
     assert sorted(one.name for one in Path("answers").iterdir()) == [
         *("age.csv", "region-smokes-table.csv", "region-smokes.csv"),
     ]
@@ -176,6 +178,14 @@ def test_a_survey_goes_from_a_file_to_answers_and_back_through_its_file(capsys):
     again = run_json(
         capsys, "plan", "survey.toml", "--users", "600", "--seconds", "4", "-o", "again.ldp.json"
     )
+    status, out, _ = run(capsys, "plan", "survey.toml", "--users", "600", "--seconds", "3", "--force")
+    assert status == 0
+    for words in (
+        "again:  stratagem plan survey.toml --users 600 --force",
+        "stratagem randomise survey.ldp.json --data answers.csv -o reports.jsonl",
+        "stratagem estimate survey.ldp.json reports.jsonl --method recommended",
+    ):
+        assert words in " ".join(out.replace("\\\n", " ").split()).replace("again: ", "again:  ")
     assert [one["question"] for one in again["questions"]] == ["age", "region x smokes"]
     assert (again["columns"], again["commands"]) == ([], [])
     assert Path(again["survey"]).read_text(encoding="utf-8") == Path("survey.toml").read_text(
@@ -227,3 +237,29 @@ def test_a_survey_file_that_exists_is_kept(capsys):
     Path("survey.toml").write_text("mine")
     assert_refused(capsys, ["plan", "survey.csv"], "survey.toml exists")
     assert Path("survey.toml").read_text() == "mine"
+
+
+def test_columns_that_are_left_out_are_said_before_the_search(capsys):
+    rows = "".join(f"{20 + k % 50},1,{k % 999:03}.5,{'yn'[k % 2]}\n" for k in range(300))
+    Path("left.csv").write_text(f"age,income,x,smokes\n{rows}".replace(",1,", ',"1,012",'))
+    words = "income is left out: "
+    status, out, err = run(capsys, "plan", "left.csv", "--seconds", "2", "--column", "age")
+    assert words not in err + out
+    status, out, err = run(capsys, "plan", "left.csv", "--seconds", "2", "--force")
+    assert status == 0
+    assert err.startswith(words)
+    assert words in out
+
+
+def test_rows_outside_have_a_line_a_column(capsys):
+    Path("survey.csv").write_text(
+        "age,region\n" + "".join(f"{20 + k % 40},{'NS'[k % 2]}\n" for k in range(90))
+    )
+    asked = ["--edges", "age=20:60:10", "--labels", "region=N,S", "--only", "--seconds", "2"]
+    assert run(capsys, "plan", "survey.csv", *asked)[0] == 0
+    Path("more.csv").write_text("age,region\n90,N\n30,X\n30,S\n")
+    status, out, err = run(capsys, "randomise", "survey.ldp.json", "--data", "more.csv")
+    assert (status, out) == (2, "")
+    *lines, sentence = err.splitlines()
+    assert lines == ["age: 60 or above 1", "region: unknown label 1"]
+    assert sentence.startswith("stratagem: more.csv has 2 of 3 rows outside the domain: ")

@@ -115,6 +115,16 @@ def test_simulate_reads_several_attributes(capsys, tmp_path, delays):
     assert least > root > 0
 
 
+def test_simulate_reads_a_survey_by_its_own_names(capsys, tmp_path, delays):
+    workload = st.kron([st.prefix({"delay": 2}), st.histogram({"day": 2})])
+    strategy = StoredStrategy(st.published.randomised_response(4, 1.0), 1.0, workload, "both")
+    file = save(tmp_path / "s.npz", strategy)
+    options = ("--edges", "delay=0:40:20", "--labels", "day=mon,tue")
+    status, out, _ = run(capsys, "simulate", file, "--data", delays, *options, "--invalid", "drop")
+    assert status == 0
+    assert "4 of 7 rows counted" in out
+
+
 def test_export_writes_the_other_formats(capsys, saved, tmp_path):
     assert run(capsys, "export", saved, "-o", tmp_path / "s.csv")[0] == 0
     assert (

@@ -7,7 +7,18 @@ import numpy as np
 import pytest
 
 from stratagem.domain import Bins, Codes, Labels
-from stratagem.domain.proposal import MOST, RARE, STATED, TAIL, Proposal, cautions, propose, sentences, stated
+from stratagem.domain.proposal import (
+    MOST,
+    RARE,
+    STATED,
+    TAIL,
+    Proposal,
+    cautions,
+    found_values,
+    propose,
+    sentences,
+    stated,
+)
 from stratagem.domain.rounding import round_steps, roundest
 
 
@@ -294,3 +305,10 @@ def test_boxes_to_tick_and_columns_of_other_answers_say_what_to_do():
         found = propose(counts, "c")
         said = sentences("c", found, *found.count(counts))
         assert any("Most rows of c are in none of the values" in one for one in said) == mostly
+
+
+def test_texts_that_stand_for_no_number_are_named_with_their_rows():
+    ages = {str(age): 3 for age in range(20, 60)}
+    counts = {**ages, "N/A": 18, None: 56}
+    assert found_values(counts, "age").remarks(counts) == ("'N/A' (18 rows) counts as 'no answer'.",)
+    assert found_values(ages | {None: 56}, "age").remarks(ages | {None: 56}) == ()

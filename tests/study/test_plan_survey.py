@@ -288,3 +288,61 @@ def test_what_cannot_be_planned_is_refused_in_a_sentence(data, asked, options, w
     (tmp_path / "family.toml").write_text('family = "prefix"\n')
     with pytest.raises(ValueError, match=words):
         st.plan(data, asked, **options)
+
+
+ALIKE = """
+[attributes.age]
+bins = "20:60:20"
+[attributes.smokes]
+labels = ["no", "yes"]
+[[query]]
+on = { age = "AGE" }
+[[query]]
+on = { smokes = "identity" }
+"""
+
+
+@pytest.mark.parametrize("kind", ["prefix", "mean", "identity"])
+def test_questions_without_a_weight_count_alike_whatever_they_ask(kind, tmp_path):
+    path = tmp_path / "alike.toml"
+    path.write_text(ALIKE.replace("AGE", kind))
+    for one in (plan := st.plan(path, users=3000, seconds=2.0)).questions:
+        assert one.entry.weight == pytest.approx(one.workload.queries**-0.5, rel=0.02)
+    assert "weight = " not in plan.survey_file().split("[[query]]", 1)[1]
+    assert "weights" not in str(plan)
+    path.write_text(ALIKE.replace("AGE", kind) + "weight = 2\n")
+    plan = st.plan(path, users=3000, seconds=2.0)
+    assert plan.questions[1].entry.weight == 2
+    assert "weights were stated: smokes 2 (0.71 counts like any other)." in " ".join(str(plan).split())
+    assert plan.survey_file().count("weight = 2.0") == 1
+
+
+def test_a_question_alone_has_no_weight_in_the_names_of_its_answers():
+    people = {"a": ["x", "y"] * 50, "b": ["u", "v", "v", "u"] * 25}
+    plan = st.plan(people, [("a", "b")], seconds=2.0)
+    assert plan.questions[0].entry.weight == 1
+    assert str(plan).startswith("100 people, 1 question, ")
+
+
+def test_coarser_bins_are_offered_where_proposed_ones_are_too_many(tmp_path):
+    ages = [str(15 + k % 75) for k in range(800)]
+    people = {"age": ages, "smokes": ["yes", "no"] * 400, "score": [k % 11 for k in range(800)]}
+    plan = st.plan(people, seconds=4.0)
+    assert not plan.verdicts[0].usable
+    bins = plan.coarser["age"]
+    assert f"For example values={{'age': st.bins({bins!r})}}." in " ".join(str(plan).split())
+    assert f'# coarser, for so few people: bins = "{bins}"' in plan.survey_file()
+    path = tmp_path / "survey.toml"
+    path.write_text(plan.survey_file())
+    assert read_survey(path).domain == plan.domain
+    coarse = {name: st.bins(one) for name, one in plan.coarser.items()}
+    again = st.plan(people, seconds=4.0, values=coarse)
+    assert all(one.usable for one in again.verdicts)
+    assert again.coarser == {}, "stated bins stay"
+
+
+def test_coarser_values_are_no_way_for_a_table_of_several_attributes():
+    people = {"a": ["x", "y", "z", "w"] * 25, "b": [k % 6 for k in range(100)]}
+    (verdict,) = st.plan(people, [("a", "b")], seconds=2.0).verdicts
+    assert not verdict.usable
+    assert "coarser" not in str(verdict)

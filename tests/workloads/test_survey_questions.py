@@ -48,6 +48,7 @@ bins = "0:60:20"
 size = 2
 [[query]]
 on = { sex = "identity" }
+weight = 1
 """
 MEAN = '[[query]]\non = { hours = "mean" }\nweight = 2\n'
 

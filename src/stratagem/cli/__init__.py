@@ -30,7 +30,7 @@ from stratagem.cli import (
     summary,
 )
 from stratagem.cli.command import GroupedCommand, GroupedCommands, spread
-from stratagem.cli.interruption import INTERRUPTED, ended, insisted, interrupted, interruptions
+from stratagem.cli.interruption import INTERRUPTED, ended, insisted, interrupted, interruptions, note
 from stratagem.cli.output import check_streams, fail, flush, lost, translated, write
 
 
@@ -181,5 +181,9 @@ def _sentence(error: ValueError) -> str:
         case BareMatrixError():
             return f"{error.fact}: {exchange.conversion(error.path)}"
         case InvalidValuesError():
-            return f"{translated(error.fact)}: {layout.invalid_advice(error)}"
+            several = len(error.by_column) > 1
+            for line in error.by_column if several else ():
+                note(line)
+            fact = error.short if several else error.fact
+            return f"{translated(fact)}: {layout.invalid_advice(error)}"
     return translated(str(error))

@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from stratagem.report.estimated import Estimated
     from stratagem.workloads import Workload
 
+INTERVALS = "The intervals of the cells {} low and high in people, percent_low and percent_high in per cent."
+"""Where the intervals of the cells of tables are."""
+
 
 @options
 class EarlierOptions:
@@ -303,6 +306,8 @@ def estimate(
         told = replace(told, people=_synthetic(told.estimate, others.queries.order, wanted.synthetic))
     write_result(told, json=json)
     if not json:
+        if any(one.told and one.crossed() for one in told.questions):
+            write(INTERVALS.format("stand in these files:" if files else "are what -o answers/ writes:"))
         write_files(drawn=wanted.plot)
         for path in files:
             write_files(written=path)

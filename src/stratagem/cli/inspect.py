@@ -120,10 +120,13 @@ def inspect(
 def simulate(
     file: STRATEGY_FILE,
     data: Annotated[Path, Option(metavar="DATA", help="A CSV (with a header) or Parquet file.")],
-    column: Annotated[
-        list[str], Option(help="The column to read; with several attributes ATTRIBUTE=COLUMN, repeated.")
-    ],
     reading: ReadingOptions,
+    column: Annotated[
+        list[str] | None,
+        Option(
+            help="The column to read; with several attributes ATTRIBUTE=COLUMN, repeated, by default their namesakes."
+        ),
+    ] = None,
     edges: EDGES = None,
     labels: LABELS = None,
     repetitions: Annotated[int, Option(min=2, help="How often all people report.")] = 100,
@@ -143,7 +146,7 @@ def simulate(
     stored = read_saved(file)
     domain = read_values(stored.workload.domain, ValueOptions(edges=edges, labels=labels))
     with progress("simulating"):
-        users = read(data, domain, read_sources(domain, column), policy)
+        users = read(data, domain, read_sources(domain, column or []), policy)
         found = simulated(stored, domain, users, repetitions=repetitions, seed=seed, shown=queries)
     if plot is not None:
         found.result.plot(plot)

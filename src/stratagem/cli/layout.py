@@ -6,13 +6,16 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
 
-from stratagem.cli.option import ValueOptions
+from typer import Option
+
+from stratagem.cli.command import chosen, options
+from stratagem.cli.option import AS_IS, DECIMAL, MAP, MISSING, ValueOptions
 
 if TYPE_CHECKING:
     from stratagem.domain import Attribute, Bins, Domain, Labels
-    from stratagem.domain.policy import InvalidValuesError, Policy
+    from stratagem.domain.policy import InvalidValuesError, Policy, Reading
 
 ALONE = "value"
 """Name of an attribute that nobody names."""
@@ -194,3 +197,44 @@ def _assigned(attributes: Sequence[str], values: Iterable[str], option: str) -> 
 def _named(text: str) -> str:
     """Return NAME=VALUES, with the common name where there is none."""
     return text if re.match(r"\w[\w .-]*=", text) else f"{ALONE}={text}"
+
+
+@options
+class ColumnOptions:
+    """What the values of the columns are, and how they are read."""
+
+    values: ValueOptions
+    only: Annotated[
+        bool,
+        Option("--only", help="The stated values are all there are: no value other, none for no answer."),
+    ] = False
+    missing: MISSING = None
+    mapping: MAP = None
+    as_is: AS_IS = False
+    decimal: DECIMAL = None
+
+    def read(self, column: str | None) -> tuple[dict[str, Any], Reading]:
+        """Return the values, of the one column or of several by name, and how texts are read, for `planned`."""
+        if not any(chosen(self)):
+            return {}, {}
+        names = tuple(text.partition("=")[0] for text in named_columns(None if column is None else [column]))
+        stated, units = stated_values(names, self.values)
+        policy = self.policy()
+        about = {
+            "values": stated.get(*names) if names else stated,
+            "only": self.only,
+            "unit": units.get(*names) if names else units,
+        }
+        return about, {
+            "missing": policy.missing,
+            "mapping": policy.mapping,
+            "as_is": self.as_is,
+            "decimal": self.decimal,
+        }
+
+    def policy(self) -> Policy:
+        """Return how the texts of the columns are read."""
+        from stratagem.domain.policy import Policy, read_map
+
+        mapping = read_map(self.mapping or ())
+        return Policy(missing=tuple(self.missing or ()), mapping=mapping, decimal=self.decimal)

@@ -205,13 +205,20 @@ OPTIONS = {
 TYPED = re.compile(r"(?:[a-z]+: +)?(?=stratagem )|(?=--)")
 """What stands before what a person types."""
 LIMIT = re.compile(r"\b(max_seconds|seconds(?= is )|(?<=ask with more )seconds)\b")
+BINS = re.compile(r"values=(?:\{('(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"): )?st\.bins\(('[^']*')\)\}?")
 ADVICE = re.compile(rf"\b({'|'.join(OPTIONS)})=('[^']*'|\"[^\"]*\"|\d+|True|\[[^]]*\]|\{{[^}}]*\}})")
 
 
 def translated(sentence: str) -> str:
     """Return a sentence with options in place of keyword arguments: domain='2^6' becomes --domain '2^6'."""
     sentence = sentence.replace("values=st.labels('a', 'b', ...)", "--labels a,b,...")
-    return ADVICE.sub(_option, LIMIT.sub("--seconds", sentence))
+    return BINS.sub(_edges, ADVICE.sub(_option, LIMIT.sub("--seconds", sentence)))
+
+
+def _edges(found: re.Match[str]) -> str:
+    name, bins = (ast.literal_eval(text or "''") for text in found.groups())
+    given = f"{name}={bins}" if name else bins
+    return f"--edges{'=' if given.startswith('-') else ' '}{shlex.quote(given)}"
 
 
 def _option(found: re.Match[str]) -> str:

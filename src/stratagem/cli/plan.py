@@ -12,21 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 from stratagem.cli.collect import to_ask
-from stratagem.cli.command import chosen, options
-from stratagem.cli.interruption import keeping, progress
-from stratagem.cli.layout import named_columns, policy_options, stated_values
-from stratagem.cli.option import (
-    AS_IS,
-    DECIMAL,
-    FORCE,
-    JSON,
-    MAP,
-    MISSING,
-    SECONDS,
-    ValueOptions,
-    check_free,
-    stated_title,
-)
+from stratagem.cli.command import options
+from stratagem.cli.interruption import keeping, note, progress
+from stratagem.cli.layout import ColumnOptions, policy_options
+from stratagem.cli.option import FORCE, JSON, SECONDS, check_free, stated_title
 from stratagem.cli.output import apart, facts_lines, translated, write_result
 from stratagem.math.deadline import deadline, within
 
@@ -39,6 +28,10 @@ if TYPE_CHECKING:
     from stratagem.study.plan import Plan
     from stratagem.study.survey_plan import SurveyPlan
 
+ANSWERS = Path("answers.csv")
+"""A file of answers that is still to come."""
+TOLD = "--method recommended -o answers/ --summary results.html"
+"""How the answers to several questions are told."""
 PLANNED = 0.7
 """Share of the time after which the search ends; the rest is for the page."""
 
@@ -91,43 +84,6 @@ class SurveyOptions:
         return [*columns, *tables] or None
 
 
-@options
-class ColumnOptions:
-    """What the values of the columns are, and how they are read."""
-
-    values: ValueOptions
-    only: Annotated[
-        bool,
-        Option("--only", help="The stated values are all there are: no value other, none for no answer."),
-    ] = False
-    missing: MISSING = None
-    mapping: MAP = None
-    as_is: AS_IS = False
-    decimal: DECIMAL = None
-
-    def read(self, column: str | None) -> dict[str, Any]:
-        """Return the values as `plan` takes them: those of the one column, or of several by name."""
-        names = tuple(text.partition("=")[0] for text in named_columns(None if column is None else [column]))
-        stated, units = stated_values(names, self.values)
-        policy = self.policy()
-        return {
-            "values": stated.get(*names) if names else stated,
-            "only": self.only,
-            "unit": units.get(*names) if names else units,
-            "missing": policy.missing,
-            "mapping": policy.mapping,
-            "as_is": self.as_is,
-            "decimal": self.decimal,
-        }
-
-    def policy(self) -> Policy:
-        """Return how the texts of the columns are read."""
-        from stratagem.domain.policy import Policy, read_map
-
-        mapping = read_map(self.mapping or ())
-        return Policy(missing=tuple(self.missing or ()), mapping=mapping, decimal=self.decimal)
-
-
 def plan(
     data: Annotated[
         Path,
@@ -151,22 +107,22 @@ def plan(
     json: JSON = False,
 ) -> None:
     """Plan a survey from a file of answers: values, privacy, errors, a mechanism, its summary and a survey file."""
-    from stratagem.study.plan import Plan
-    from stratagem.study.survey_plan import plan as run
+    from stratagem.study.plan import Aim, Plan
+    from stratagem.study.survey_plan import planned
 
     asked = survey.asked()
     column = asked if isinstance(asked, str) else None
     out, page, stated = _files(data, column, out, page, force=force)
-    wanted = {name: getattr(survey, name) for name in ("workload", "users", "error", "epsilon")}
-    read = values.read(column) if any(chosen(values)) else {}
+    wanted = {name: getattr(survey, name) for name in ("users", "error", "epsilon")}
+    about, reading = values.read(column)
     with progress("planning") as on_step, within(deadline().until(PLANNED)):
-        found = run(data, asked, on_step=on_step, seconds=seconds, **wanted, **read)
+        aim = Aim(**wanted, on_step=on_step, on_left_out=None if json else _say, seconds=seconds)
+        found = planned(data, asked, aim, {"workload": survey.workload, **about}, reading)
     told = {"data": data, "policy": values.policy(), "out": out, "page": page}
     with keeping():
         found.save(out, overwrite=True)
         with progress("writing the summary"):
-            about = {"users": found.users, "bounds": found.solution.bounds, **_cover(data, found)}
-            found.mechanism().report(page, **about)
+            found.mechanism().report(page, **_cover(data, found))
         if isinstance(found, Plan):
             write_result(Planned(found=found, **told), json=json)
             return
@@ -176,12 +132,18 @@ def plan(
 
 
 def _cover(data: Path, found: Plan | SurveyPlan) -> dict[str, Any]:
-    """Return what the page says of a file: its title, and whether values were read from example answers."""
+    """Return what the page says: people, bounds, the file's title, and whether values are from example answers."""
     from stratagem.domain.proposal import STATED
 
     columns: Any = getattr(found, "columns", (found,))
     proposed = any(one.proposal.rule != STATED for one in columns)
-    return {"title": stated_title(str(data)), "proposed": proposed}
+    known = {"users": found.users, "bounds": found.solution.bounds}
+    return {**known, "title": stated_title(str(data)), "proposed": proposed}
+
+
+def _say(left: Iterable[str]) -> None:
+    for sentence in left:
+        note(translated(sentence))
 
 
 def _files(
@@ -237,11 +199,12 @@ class Told:
             facts["ask"] = to_ask(self.out, found.solution.workload.domain)
         else:
             facts["survey"] = f"{stated} (write the questions into it, change it, plan it again)"
+            facts["again"] = self._again(stated)
             facts["ask"] = (
                 f"stratagem collect {shlex.quote(str(self.out))} --questions {shlex.quote(str(stated))}"
             )
-        if commands:
-            facts["next"] = "try it on this file, as it will run on people's devices:"
+        file = "this file" if found.values() else f"a file of answers, here {ANSWERS}"
+        facts["next"] = f"try it on {file}, as it will run on people's devices:"
         yield from ("", *facts_lines(facts), *commands)
 
     @property
@@ -249,6 +212,14 @@ class Told:
         """What is to be done, each in a sentence; commands name the file that was written."""
         command = f"stratagem rounds {shlex.quote(str(self.out))} COUNTS"
         return [_typed(one, command) for one in self.found.notes()]
+
+    def _again(self, stated: Path) -> str:
+        """Return the command that plans the survey file again over the files of this plan."""
+        own = str(self.out) == f"{stated.stem}.ldp.json" and self.page == self.out.with_name(
+            f"{stated.stem}.html"
+        )
+        files = "" if own else f" -o {shlex.quote(str(self.out))} --summary {shlex.quote(str(self.page))}"
+        return f"stratagem plan {shlex.quote(str(stated))} --users {self.found.users}{files} --force"
 
     def common(self) -> dict[str, Any]:
         """Return what every plan is recorded with."""
@@ -320,15 +291,16 @@ class PlannedSurvey(Told):
 
     @property
     def commands(self) -> list[str]:
-        """The commands that try the mechanism on the file; none where the plan came from no data."""
+        """The commands that try the mechanism on the file, or on one of answers where the plan came from no data."""
         columns = self.found.columns
         if not columns:
-            return []
+            gaps = any(one.values.other is not None for one in self.found.domain.attributes)
+            return replace(self, data=ANSWERS).try_out(["--invalid other"] * gaps, TOLD, {})
         names = ((one.attribute.name, one.name) for one in columns)
         read = [f"--column {shlex.quote(f'{name}={column}')}" for name, column in names if name != column]
         read += _invalid((one.proposal, one.others) for one in columns)
         spellings = {text: label for one in columns for text, label in one.proposal.values.spellings}
-        return self.try_out(read, "--method recommended -o answers/ --summary results.html", spellings)
+        return self.try_out(read, TOLD, spellings)
 
     def record(self) -> dict[str, Any]:
         """Return the plan as named values."""
@@ -362,7 +334,7 @@ class PlannedSurvey(Told):
             **self.common(),
             **verdicts_data(found.verdicts),
             "survey": str(self.stated),
-            "commands": self.commands,
+            "commands": self.commands if found.columns else [],
         }
 
     def sentences(self) -> Iterator[str | Table]:

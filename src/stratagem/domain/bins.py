@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, time
 from decimal import Decimal
 from functools import cached_property
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import Any, ClassVar
 
 from stratagem.domain.moment import instant, rule, shortest, spaced_moments, steps_text
-from stratagem.domain.rounding import spaced_text
+from stratagem.domain.rounding import floor, spaced_text
 from stratagem.domain.values import ABSENT, NO_ANSWER, OTHER, Bin, Place, Values, is_missing, silence
 from stratagem.io.numeral import EXACT, decimal_text, parse_decimal, parse_number
 
 MAX_BINS = 1 << 20
 LARGEST = 400
 """Largest exponent of an edge, which is beyond those of double precision."""
+FACTORS = tuple(map(Decimal, ("1", "2", "2.5", "3", "4", "5")))
+"""Coarser bins are so many times a power of ten wide."""
+FEW = 12
+"""Bins up to which coarser ones keep some of their edges: those of a scale of answers have no others."""
+LONGEST = 60
+"""Most letters of coarser edges, which stand in a sentence."""
 FORMS = "START:STOP:STEP nor e0,e1,..."
 
 
@@ -293,3 +299,34 @@ def spaced_numbers(start: Decimal, stop: Decimal, step: Decimal) -> tuple[str, .
     count = int(EXACT.divide_int(EXACT.subtract(stop, start), step))
     edges = [EXACT.fma(step, k, start) for k in range(count + 1)]
     return tuple(map(decimal_text, edges if edges[-1] == stop else [*edges, stop]))
+
+
+def coarser(edges: Sequence[str], enough: int | None) -> str:
+    """Return edges of fewer bins in place of finer ones, where so many are about enough: round steps, or some edges.
+
+    They are one fewer where four or more are enough, as other questions leave less than is known of one; none where
+    there are no coarser ones. Few edges, dates and bins of several widths keep some of their edges.
+
+    >>> ages, months = [str(age) for age in range(15, 91, 5)], [f"2024-{month:02}" for month in range(1, 13)]
+    >>> coarser(ages, 5), coarser([str(score) for score in range(12)], 3), coarser(months, 3)
+    ('0:100:25', '0,4,8,11', '2024-01,2024-05,2024-09,2024-12')
+    """
+    most = (enough or 0) - ((enough or 0) > 3)
+    finer, numbers = len(edges) - 1, [parse_decimal(edge) for edge in edges]
+    if not 1 < most < finer:
+        return ""
+    kept = ",".join([*edges[: -1 : -(-finer // most)], edges[-1]])
+    known = [number for number in numbers if number is not None]
+    if finer <= FEW or len(known) < len(edges) or len({b - a for a, b in pairwise(known)}) > 1:
+        return kept
+    low, high, old = known[0], known[-1], known[1] - known[0]
+    steps = (factor.scaleb(k) for k in count(old.adjusted()) for factor in FACTORS)
+    step = next(one for one in steps if one > old and -floor(-high, one) - floor(low, one) <= most)
+    first, last = floor(low, step), -floor(-high, step)
+    return spaced_text(first * step, last * step, step) if last - first > 1 else kept
+
+
+def such_as(bins: str, column: str = "") -> str:
+    """Return what is to be given for these bins, of a column among others by its name; nothing without them."""
+    known = f"st.bins({bins!r})"
+    return f" For example values={f'{{{column!r}: {known}}}' if column else known}." if bins else ""

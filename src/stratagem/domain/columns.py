@@ -119,7 +119,8 @@ def read(path: str | Path, domain: Domain, columns: Mapping[str, str], policy: P
         total = data.users + sum(data.outside.values())
         has_other = all(one.other is not None for one in domain.attributes)
         labels = [text for one in domain.attributes for text in one.values.texts]
-        raise InvalidValuesError(path, total, data.outside, texts, alike(texts, labels), has_other=has_other)
+        spelt = alike(texts, labels)
+        raise InvalidValuesError(path, total, data.outside, texts, spelt, has_other=has_other, columns=chosen)
     if data.users == 0:
         reasons = (
             ", ".join(f"{reason}: {count}" for reason, count in data.outside.items()) or "it has no rows"

@@ -8,10 +8,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypedDict
 from unicodedata import normalize
 
-from stratagem.domain.values import ABSENT, OTHER, Labels, Values, is_missing
+from stratagem.domain.values import ABSENT, NO_ANSWER, OTHER, Labels, Values, is_missing
 from stratagem.io.numeral import GROUPED, grouped
 from stratagem.math.number import counted
 
@@ -265,16 +266,28 @@ class InvalidValuesError(ValueError):
         spelt: Mapping[str, str],
         *,
         has_other: bool,
+        columns: Sequence[str],
     ) -> None:
         self.counts, self.has_other = counts, has_other
-        self.fact = (
-            f"{path} has {sum(counts.values()):,} of {rows:,} rows outside the domain ({listed(counts)}"
-            f"{f'; {examples(texts)}' if texts else ''}){with_commas(texts)}{with_spellings(spelt)}"
+        head = f"{path} has {sum(counts.values()):,} of {rows:,} rows outside the domain"
+        advice = f"{with_commas(texts)}{with_spellings(spelt)}"
+        self.fact = f"{head} ({listed(counts)}{f'; {examples(texts)}' if texts else ''}){advice}"
+        self.by_column = tuple(
+            f"{column}: {listed(own)}" for column in columns if (own := _of_column(counts, column, columns))
         )
+        """The reasons, a line a column."""
+        self.short = f"{head}{advice}"
         super().__init__(
             f"{self.fact}; choose invalid='drop' to leave them out, or invalid='other' to count them as the last value "
             "of an attribute that has one for them"
         )
+
+
+def _of_column(counts: Mapping[str, int], column: str, columns: Sequence[str]) -> dict[str, int]:
+    """Return the rows by reason of one column, whose name stands before each reason."""
+    longer = tuple(f"{one} " for one in columns if one.startswith(f"{column} "))
+    own = (why for why in counts if why.startswith(f"{column} ") and not why.startswith(longer))
+    return {why.removeprefix(f"{column} "): counts[why] for why in own}
 
 
 def listed(counts: Mapping[str, int]) -> str:
@@ -296,6 +309,19 @@ def like_missing(rows: Mapping[Any, int], counted_as: str = "an answer") -> str:
     said = ", ".join(f"{text!r} ({counted(count, 'row')})" for text, count in found.items())
     verb = "count" if len(found) > 1 else "counts"
     return f"{said} {verb} as {counted_as}; missing={list(found)} makes that no answer." if found else ""
+
+
+def read_as_missing(rows: Mapping[Any, int]) -> str:
+    """Return a sentence on the texts that stand for no number, date or time, with their rows; empty without any.
+
+    >>> read_as_missing({"N/A": 18, None: 56, "31": 5})
+    "'N/A' (18 rows) counts as 'no answer'."
+    """
+    found = {
+        text.strip(): count for text, count in rows.items() if text and text.strip() and is_missing(text)
+    }
+    listed = ", ".join(f"{text!r} ({counted(count, 'row')})" for text, count in found.items())
+    return f"{listed} {'count' if len(found) > 1 else 'counts'} as {NO_ANSWER!r}." if found else ""
 
 
 def commas_read(texts: Mapping[str, int]) -> tuple[int, str]:
@@ -320,8 +346,15 @@ def with_commas(texts: Mapping[str, int]) -> str:
     return f"; {most:,} of these are {read}" if most and 2 * most >= sum(texts.values()) else ""
 
 
-def strange(texts: Mapping[str, int], reason: str = "") -> Iterator[str]:
-    """Yield sentences on the texts that are no numbers, or dates, in a column of these: how they can be read."""
+def strange(
+    texts: Mapping[str, int], reason: str = "", *, silent: Mapping[str | None, int] = MappingProxyType({})
+) -> Iterator[str]:
+    """Yield sentences on the texts that are no numbers, or dates, in a column of these: how they can be read.
+
+    Of `silent` are the texts that count as no answer.
+    """
+    if said := read_as_missing(silent):
+        yield said
     rows, read = commas_read(texts)
     if rows:
         yield f"{counted(rows, 'row')} with {read}, so far counted as {OTHER!r}."

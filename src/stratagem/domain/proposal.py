@@ -13,7 +13,7 @@ from typing import TypeVar, cast
 
 import numpy as np
 
-from stratagem.domain.bins import Bins
+from stratagem.domain.bins import Bins, coarser
 from stratagem.domain.moment import calendar_bins, instant, zones_said
 from stratagem.domain.policy import (
     DROP,
@@ -89,6 +89,10 @@ class Proposal:
         """Whether the values have an order, so that shares below a limit make sense."""
         return bool(self.values.edges)
 
+    def coarser(self, enough: int | None) -> str:
+        """Return coarser bins for proposed ones, where so many are about enough; empty where there are none."""
+        return "" if self.rule == STATED else coarser(self.values.edges, enough)
+
     def remarks(self, counts: Mapping[str | None, int]) -> tuple[str, ...]:
         """Return sentences on texts that could be meant otherwise: dates of several zones, commas, gaps, spellings."""
         values = self.values
@@ -98,7 +102,8 @@ class Proposal:
             }
             odd = {text: counts[text] for text, reason in reasons.items() if reason.startswith("not ")}
             zones = (zones_said(counts, values.zone),) if values.moments else ()
-            return (*zones, *strange(odd, *{reasons[text] for text in odd}))
+            silent = counts if values.no_answer else {}
+            return (*zones, *strange(odd, *{reasons[text] for text in odd}, silent=silent))
         spelt = alike(filter(None, counts), values.texts)
         missed = {text: label for text, label in spelt.items() if values.place(text).cell < 0}
         found = (
@@ -353,8 +358,7 @@ def sentences(column: str, proposal: Proposal, x: np.ndarray, rest: Mapping[str,
     number = values.size - len(values.outside)
     names = "".join(f" and {values.value(cell)!r}" for cell in values.outside)
     option = proposal.option
-    if len(option) > LONG and '"' not in option:
-        option = ", ".join(option.split(","))
+    option = option.replace(",", ", ") if len(option) > LONG and '"' not in option else option
     counted = [
         f"{int(x[cell]):,} {rows} count as {values.value(cell)!r}{why if cell == values.other else ''}."
         for cell in values.outside

@@ -68,7 +68,7 @@ class Ways:
     people: int | None
     epsilon: float | None
     values: int | None
-    """Values of every attribute, without "other"."""
+    """Values of the one attribute, without "other"; of a table of several nothing is known to be enough for each."""
 
     def __str__(self) -> str:
         """Return the ways in words."""
@@ -186,6 +186,7 @@ def usability(
     ways = Ways(people=people, epsilon=None, values=None)
     if epsilon is not None and users >= FEW:
         budget, values = _others(comparable(workload), epsilon, share, other)
+        values = values if len(workload.domain.sizes) == 1 else None
         ways = replace(ways, epsilon=budget, values=values)
     return replace(found, needed=people, ways=ways)
 

@@ -155,7 +155,8 @@ class QuestionResult:
             tables[f"Per cent {who}"] = found.cross(cells)
             if not self.gaps or who != every:
                 rows = found.cross(cells, "of rows", self._doubtful(found, cells))
-                tables[f"Per cent of each row, {who}"] = rows
+                among = "" if who == every else f", among {who.removeprefix('of ')}"
+                tables[f"Per cent of each row{among}"] = rows
         tables["Standard errors, per cent of all"] = found.crossed("")
         known = ((name, table) for name, table in tables.items() if table is not None)
         return [replace(table, caption=f"{name}, {table.caption}") for name, table in known]

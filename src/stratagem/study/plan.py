@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any, Unpack, final
 import numpy as np
 
 from stratagem.domain.attribute import Attribute
-from stratagem.domain.bins import Bins
+from stratagem.domain.bins import Bins, such_as
 from stratagem.domain.columns import distinct
 from stratagem.domain.domain import ALONE
 from stratagem.domain.file import stated_order
@@ -221,7 +221,8 @@ class Plan(PlannedMechanism):
         said = summary(one.problem, one.bounds, one, known.named, users=self.users, cut=cut)
         if self.proposal.values.no_answer and self.x[-1]:
             said.append("Shares are those of all people; shares of those who answered are less exact.")
-        useless = [] if self.usability.usable else [str(self.usability)]
+        ways = self.usability.ways
+        useless = [f"{self.usability}{such_as(self.proposal.coarser(ways.values))}"] if ways else []
         return [*useless, "\n".join(self.first()), *said]
 
     def meaning(self) -> tuple[str, ...]:
@@ -248,6 +249,7 @@ class Aim:
     users: int | None = None
     error: float | None = None
     on_step: Callback | None = None
+    on_left_out: Callable[[Sequence[str]], object] | None = None
     seconds: float | None = None
 
     def __post_init__(self) -> None:

@@ -137,10 +137,9 @@ class Question:
 
     @staticmethod
     def even(domain: Domain, attributes: Sequence[str], kind: str) -> Question:
-        """Return the question whose errors count as much as those of any other: its queries weigh 1/p^(1/2) each."""
+        """Return the question whose errors count as much as those of any other (see `QueryEntry.even`)."""
         asked = Question(domain=domain, entry=QueryEntry(dict.fromkeys(attributes, kind)))
-        weight = float(f"{1 / math.sqrt(asked.workload.queries):.2g}")
-        return replace(asked, entry=replace(asked.entry, weight=weight))
+        return replace(asked, entry=asked.entry.even(domain))
 
     @staticmethod
     def of_table(domain: Domain, names: Sequence[str]) -> Question:

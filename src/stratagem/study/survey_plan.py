@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Unpack, final
 
 from stratagem.domain.attribute import Attribute
+from stratagem.domain.bins import such_as
 from stratagem.domain.domain import Domain
 from stratagem.domain.policy import Reading
 from stratagem.domain.proposal import REFUSED
@@ -17,7 +18,7 @@ from stratagem.estimators import Errors, Estimator, errors, mean_variance, users
 from stratagem.io.screen import brief
 from stratagem.io.table import Table
 from stratagem.math.deadline import granted, within
-from stratagem.math.number import users_text
+from stratagem.math.number import counted, users_text
 from stratagem.math.privacy import surest
 from stratagem.mechanism.usable import LEAST, TOTALS, Usability, usability, verdicts_data
 from stratagem.solvers import Auto, Callback
@@ -85,6 +86,15 @@ class SurveyPlan(PlannedMechanism):
         """Whether the answers of every question can be used, and what would make them so."""
         return tuple(map(self._verdict, self.questions))
 
+    @cached_property
+    def coarser(self) -> dict[str, str]:
+        """Coarser bins of attributes with which the answers of so many people could about be used."""
+        proposed = {one.attribute.name: one.proposal for one in self.columns}
+        both = zip(self.questions, self.verdicts, strict=True)
+        ways = {one.name: verdict.ways.values for one, verdict in both if verdict.ways is not None}
+        found = {name: one.coarser(ways.get(name)) for name, one in proposed.items()}
+        return {name: bins for name, bins in found.items() if bins}
+
     @property
     def enough(self) -> str:
         """How many people are enough for every question, in a sentence."""
@@ -108,11 +118,12 @@ class SurveyPlan(PlannedMechanism):
         return Table(head, rows)
 
     def answer(self) -> list[str | Table]:
-        people, many = users_text(self.users), len(self.questions)
-        said = f"{people} people, {many} questions, epsilon {self.epsilon:g} for the whole survey.\n{self.enough}"
+        people, many = users_text(self.users), counted(len(self.questions), "question")
+        said = f"{people} people, {many}, epsilon {self.epsilon:g} for the whole survey.\n{self.enough}"
         about = "Errors are standard errors, as shares of all people, or of a mean in its unit."
+        names, coarser = {one.attribute.name: one.name for one in self.columns}, self.coarser
         useless = [
-            f"{one.name}: {verdict}"
+            f"{one.name}: {verdict}{such_as(coarser.get(one.name, ''), names.get(one.name, ''))}"
             for one, verdict in zip(self.questions, self.verdicts, strict=True)
             if not verdict.usable
         ]
@@ -145,13 +156,28 @@ class SurveyPlan(PlannedMechanism):
 
     def notes(self) -> tuple[str, ...]:
         found = [note for one in self.columns for note in one.notes()]
-        rounds = advice(self.solution, self.users, [one.x for one in self.columns])
-        return tuple(filter(None, (*dict.fromkeys(found), *self.left_out, rounds, self.ranked.late_sentence)))
+        rounds, late = (
+            advice(self.solution, self.users, [one.x for one in self.columns]),
+            self.ranked.late_sentence,
+        )
+        return tuple(filter(None, (*dict.fromkeys(found), *self.left_out, self._weights(), rounds, late)))
+
+    def _weights(self) -> str:
+        """Return which questions count more or less than the others, in a sentence; empty where all count alike."""
+        both = [(one, one.entry.even(self.domain).weight) for one in self.questions]
+        if len({one.entry.weight / even for one, even in both}) == 1:
+            return ""
+        stated = (
+            f"{one.name} {one.entry.weight:g} ({even:g} counts like any other)"
+            for one, even in both
+            if one.entry.weight != even
+        )
+        return f"Questions do not count alike, as weights were stated: {', '.join(stated)}."
 
     def survey_file(self) -> str:
         """Return the survey as a file of queries, TOML, which `plan` and `optimise` read."""
         queries = tuple(one.entry for one in self.questions)
-        return SurveyFile(self.title, self.domain, queries, self.epsilon).text()
+        return SurveyFile(self.title, self.domain, queries, self.epsilon, self.coarser).text()
 
 
 def plan(
@@ -204,6 +230,18 @@ def plan(
     """
     aim = Aim(epsilon=epsilon, users=users, error=error, on_step=on_step, seconds=seconds)
     about: dict[str, Any] = {"workload": workload, "values": values, "only": only, "unit": unit}
+    return planned(data, column, aim, about, reading)
+
+
+def planned(
+    data: Source,
+    column: str | Iterable[str | Sequence[str]] | None,
+    aim: Aim,
+    about: Mapping[str, Any],
+    reading: Reading,
+) -> Plan | SurveyPlan:
+    """Return what `plan` returns; `about` are its arguments on what is asked and on values."""
+    workload, values, only, unit = (about.get(name) for name in ("workload", "values", "only", "unit"))
     stored = isinstance(data, str | Path)
     if stored and Path(data).suffix.lower() == ".toml":
         if column or reading or any(about.values()):
@@ -227,7 +265,7 @@ def plan(
             "a workload, values or a unit were given for all questions of a survey, but belong to one: name its "
             "column alone, or give values={'age': st.bins('18:80:5')}"
         )
-    known = Known(values=stated, units=units, only=only)
+    known = Known(values=stated, units=units, only=bool(only))
     return _of_columns(sample, list(column or ()), known, aim, reading)
 
 
@@ -252,6 +290,8 @@ def _of_columns(
     alone = [one for one in wanted if isinstance(one, str)]
     tables = [one for one in wanted if one not in alone]
     columns, left = read_columns(sample, [*dict.fromkeys([*alone, *chain(*tables)])], known, reading)
+    if aim.on_left_out is not None:
+        aim.on_left_out(left)
     if not columns:
         raise ValueError(f"no column holds anything to ask: {' '.join(left)}")
     asked = [one for one in columns if not wanted or one.name in alone]
@@ -275,6 +315,8 @@ def _planned(
     title: str, columns: Iterable[Column], questions: Sequence[Question], aim: Aim, people: int
 ) -> SurveyPlan:
     """Return the plan of these questions."""
+    if len(questions) == 1:  # a weight would change nothing but the names of its answers
+        questions = [replace(one, entry=replace(one.entry, weight=1.0)) for one in questions]
     error = aim.share
     asked = asked_together([weighted(one.workload, one.entry.weight) for one in questions])
     counting = [one for one in questions if one.counts]

@@ -223,7 +223,8 @@ def read_survey(path: str | Path) -> SurveyFile:
         raise ValueError(f"{path} names a family, but a survey has queries of its own: write [[query]]")
     with naming(entry.source):
         recipe = build(QueryRecipe, entry.settings, entry.source, also=HEADER)
-        domain, queries = recipe.fixed(entry.source), tuple(recipe.entries(entry.source))
+        domain = recipe.fixed(entry.source)
+        queries = tuple(recipe.entries(entry.source, domain))
     return SurveyFile(entry.title, domain, queries, recipe.epsilon)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -152,6 +153,14 @@ class QueryEntry:
         product = kron(factors)
         return product if self.weight == 1 else weighted(product, self.weight)
 
+    def even(self, domain: Domain, source: str = "the survey") -> QueryEntry:
+        """Return it with the weight with which its errors count as much as those of any other question.
+
+        That is 1/p^(1/2) for its p queries, in two digits.
+        """
+        many = replace(self, weight=1.0).workload(domain, source).queries
+        return replace(self, weight=float(f"{1 / math.sqrt(many):.2g}"))
+
 
 @dataclass(frozen=True)
 class FamilyRecipe:
@@ -247,17 +256,23 @@ class QueryRecipe:
             raise ValueError(
                 f"{source} fixes its domain {domain}, but was given {request.domain}: leave the domain out"
             )
-        return asked_together([one.workload(domain, source) for one in self.entries(source)])
+        return asked_together([one.workload(domain, source) for one in self.entries(source, domain)])
 
-    def entries(self, source: str) -> list[QueryEntry]:
-        """Return the queries, one or more; an epsilon that is none is refused here."""
+    def entries(self, source: str, domain: Domain) -> list[QueryEntry]:
+        """Return the queries, one or more; an epsilon that is none is refused here.
+
+        Of several about `[attributes.NAME]` those without a weight count as much as any other, whatever they ask.
+        """
         if self.epsilon is not None:
             check(self.epsilon)
         if self.query is None:
             raise ValueError(f"{source}: the key query is missing: add one [[query]] or more")
         if not isinstance(self.query, list) or not self.query:
             raise ValueError(f"{source}: query = {self.query!r}, but at least one is needed: write [[query]]")
-        return [build(QueryEntry, table, f"{source}, [[query]]") for table in self.query]
+        found = [build(QueryEntry, table, f"{source}, [[query]]") for table in self.query]
+        alike = self.attributes is not None and len(found) > 1
+        both = zip(found, self.query, strict=True)
+        return [one.even(domain, source) if alike and "weight" not in table else one for one, table in both]
 
 
 def refuse_options(given: Mapping[str, Any], taken: tuple[str, ...], source: str) -> None:

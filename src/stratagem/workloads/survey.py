@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, NamedTuple, final
 
 from stratagem.domain import Attribute
@@ -107,8 +108,8 @@ VALUES = (
 )
 """What a written file says of the attributes in it."""
 WEIGHTS = (
-    "# weight: how much errors count. All questions count alike where it is 1 over the root of the number of answers,",
-    "# and 1 for a mean, which is measured by the range of its values.",
+    "# All questions count alike. weight = 2 lets every answer of a query count 2 squared times; without it the weight",
+    "# is 1 over the root of the number of its answers. A mean is measured by the range of its values.",
     "",
 )
 """What a written file says of the weights in it."""
@@ -122,17 +123,24 @@ class SurveyFile(NamedTuple):
     queries: tuple[QueryEntry, ...]
     epsilon: float | None
     """The privacy budget of one person for all queries."""
+    coarser: Mapping[str, str] = MappingProxyType({})
+    """Coarser bins of attributes with which so many people would be about enough."""
 
     def text(self) -> str:
-        """Return the file: attributes with their values, and queries with their weights."""
+        """Return the file: attributes with their values, and queries with the weights that set some apart."""
         epsilon = [] if self.epsilon is None else [f"epsilon = {float(self.epsilon)!r}"]
         lines = [f"title = {_quoted(self.title)}", *epsilon, "", *ABOUT, "", *VALUES]
         for one in self.domain.attributes:
-            lines += [*_attribute_lines(one), ""]
+            head, *rest = _attribute_lines(one)
+            bins = self.coarser.get(one.name)
+            hint = [f"# coarser, for so few people: bins = {_quoted(bins)}"] if bins else []
+            lines += [head, *hint, *rest, ""]
         lines += WEIGHTS
         for query in self.queries:
             asked = ", ".join(f"{_key(name)} = {_quoted(kind)}" for name, kind in query.on.items())
-            lines += ["[[query]]", f"on = {{ {asked} }}", f"weight = {float(query.weight)!r}", ""]
+            alike = len(self.queries) == 1 or query.weight == query.even(self.domain).weight
+            weight = [] if alike else [f"weight = {float(query.weight)!r}"]
+            lines += ["[[query]]", f"on = {{ {asked} }}", *weight, ""]
         return "\n".join(lines)
 
 
