@@ -36,7 +36,7 @@ def mechanism(case: str) -> Mechanism:
         case "two-level-large-epsilon":
             return Mechanism.of(shifted(10, 5.0), st.all_range(10), 5.0)
         case "two-level-huge-epsilon":  # a row that is drawn without regard to the user type is never kept
-            return Mechanism.of(shifted(10, 300.0), st.all_range(10), 300.0)
+            return Mechanism.of(shifted(10, 300.0), st.all_range(10), 300.0).accepting(300.0)
         case "projected":
             return _optimised(st.prefix(8), 1.0, st.ProjectedGradient(outputs=32, max_steps=50))
         case "randomised":

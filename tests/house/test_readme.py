@@ -59,6 +59,9 @@ def test_its_commands_run_in_order_and_say_what_it_promises(tmp_path, monkeypatc
     assert ask.removeprefix(".venv/bin/") in " ".join(printed.split())
     said(capsys, re.search(r"stratagem randomise .*? -o reports\.jsonl", printed.replace("\\ ", ""))[0])
     said(capsys, "stratagem aggregate people.ldp.json reports.jsonl --state people.reports.duckdb")
+    stated = Path("people.toml").read_text("utf-8")  # "Write the questions into that file"
+    asked = stated.replace('question = ""', 'question = "How old are you?"', 1)
+    Path("people.toml").write_text(asked, "utf-8")
     assert "3 questions, 500 reports" in " ".join(said(capsys, results).split())
     assert Path("people.results.html").exists()
     assert tests.split(" && ")[-1] == ".venv-test/bin/pytest"
