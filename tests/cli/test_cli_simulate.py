@@ -109,7 +109,7 @@ def test_simulate_reads_several_attributes(capsys, tmp_path, delays):
     assert "4 of 7 rows counted" in out
     assert "observed / predicted" in out
     root, least = (
-        float(re.search(words + r".*?: ([\d,.]+) users", out)[1])
+        float(re.search(words + r".*?: ([\d,.]+)\speople", out)[1])
         for words in (r"\(root mean square\)", "least accurate")
     )
     assert least > root > 0
