@@ -219,7 +219,7 @@ def test_ticks_of_people_are_written_out(monkeypatch):
         words = {text.get_text() for text in drawn_texts(plot(name)(), monkeypatch)[0]}
         assert not [word for word in words if re.fullmatch(r"[\d.]+k", word)]
     words = {text.get_text() for text in drawn_texts(plot("prefixes")(), monkeypatch)[0]}
-    assert "50,000" in words
+    assert "100,000" in words
     assert [thousands(value) for value in (600, 1200, 0.5, 1.5e6)] == ["600", "1,200", "0.5", "1.5M"]
 
 
