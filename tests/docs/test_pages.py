@@ -22,6 +22,7 @@ NOT_RUN = {
         "a server does not end by itself",
         "it needs a browser and a server of yours; tests/mechanism runs the same client in Chromium and Node",
         "it needs Node; tests/mechanism runs the same client in Node",
+        "it needs Node; tests/cli audits an exported folder",
     ],
     "guides/collect.md": [
         "the server ends when it is told to; tests/serve runs it",
@@ -108,6 +109,12 @@ FACTS = {
         "1,048,576": lambda page: largest_body("application/x-ndjson") == 1_048_576,
         "512": lambda page: LINE_LIMIT == 512,
         "4,001": lambda page: LINE_LIMIT < 4_001 < largest_body("application/json"),
+    },
+    "guides/browser.md": {"10": lambda page: CEILING == 10},
+    "guides/consent.md": {
+        "16": lambda page: (
+            len(st.optimise("histogram", 1.0, domain=3).mechanism().client.randomise(1)["mechanism"]) == 16
+        )
     },
     "guides/few-people.md": {
         "1,000": lambda page: (

@@ -125,7 +125,7 @@ def test_one_user_type_has_no_error_to_predict():
 @pytest.mark.parametrize(
     ("x", "options", "words"),
     [
-        ([0, 0, 0, 0], {}, "no users"),
+        ([0, 0, 0, 0], {}, "no people"),
         ([1, 1, 1, 1], {"repetitions": 1}, "at least 2"),
         ([1, 1, 1, 1], {"seed": -1}, "negative"),
         ([1, 1, 1], {}, "4 nonnegative whole numbers"),
