@@ -121,7 +121,10 @@ FACTS = {
             "It has the smaller error in 7 of 11 rows." in PAGES["scoreboard.md"].read_text("utf-8")
         )
     },
-    "guides/two-rounds.md": {"6,000": lambda page: "of 6,000 people by half a standard error" in FIXED},
+    "guides/two-rounds.md": {
+        "6,000": lambda page: "of 6,000 people by half a standard error" in FIXED,
+        "15": lambda page: "rel=0.15" in (ROOT / "tests/study/test_two_rounds.py").read_text("utf-8"),
+    },
     "guides/questions.md": {
         "4": lambda page: len(st.load("survey.toml").domain.names) == 4,
         "4,096": lambda page: overlap.CELLS == 4096,

@@ -140,7 +140,7 @@ def test_other_bad_input_is_refused():
     ):
         with pytest.raises(ValueError, match="whole numbers"):
             MIXED.randomise(values, np.random.default_rng(0))
-    with pytest.raises(ValueError, match="bundle"):
+    with pytest.raises(ValueError, match="mechanism file"):
         st.strategies.JuntaStrategy(
             (2,) * 30, (tuple(range(30)),), (pattern((0,) * 4, (2,) * 4),), np.ones(1), RATIO
         ).dense()

@@ -299,24 +299,27 @@ bins = "20:60:20"
 labels = ["no", "yes"]
 [[query]]
 on = { age = "AGE" }
+weight = "alike"
 [[query]]
 on = { smokes = "identity" }
 """
 
 
 @pytest.mark.parametrize("kind", ["prefix", "mean", "identity"])
-def test_questions_without_a_weight_count_alike_whatever_they_ask(kind, tmp_path):
-    path = tmp_path / "alike.toml"
-    path.write_text(ALIKE.replace("AGE", kind))
+def test_questions_of_the_weight_alike_count_alike_whatever_they_ask(kind, tmp_path):
+    path, asked = tmp_path / "alike.toml", ALIKE.replace("AGE", kind)
+    path.write_text(asked + 'weight = "alike"\n')
     for one in (plan := st.plan(path, users=3000, seconds=2.0)).questions:
         assert one.entry.weight == pytest.approx(one.workload.queries**-0.5, rel=0.02)
-    assert "weight = " not in plan.survey_file().split("[[query]]", 1)[1]
-    assert "weights" not in str(plan)
-    path.write_text(ALIKE.replace("AGE", kind) + "weight = 2\n")
-    plan = st.plan(path, users=3000, seconds=2.0)
-    assert plan.questions[1].entry.weight == 2
-    assert "weights were stated: smokes 2 (0.71 counts like any other)." in " ".join(str(plan).split())
-    assert plan.survey_file().count("weight = 2.0") == 1
+    assert plan.survey_file().count('\nweight = "alike"\n') == 2
+    assert "count alike" not in str(plan)
+    for stated, weight in (("weight = 2\n", 2), ("", 1)):
+        path.write_text(asked + stated)
+        plan = st.plan(path, users=3000, seconds=2.0)
+        assert plan.questions[1].entry.weight == weight
+        said = f'unless they state weight = "alike": smokes {weight} (0.71 counts like any other).'
+        assert said in " ".join(str(plan).split())
+        assert plan.survey_file().count("weight = 2.0") == (weight == 2)
 
 
 def test_a_question_alone_has_no_weight_in_the_names_of_its_answers():

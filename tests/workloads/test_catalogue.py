@@ -171,7 +171,10 @@ DOMAIN = "domain = { a = 3, b = 2 }\n"
         ("[attributes]\na = 3\n[[query]]\non = { a = 'total' }", "3 was given where a table belongs"),
         ("= 3", "is not TOML"),
         (b"\xff", "is not text in UTF-8"),
-        ('family = "prefix"\nwdith = 3', "unknown key 'wdith': the known keys are title, reference, family"),
+        (
+            'family = "prefix"\nwdith = 3',
+            "unknown key 'wdith': the known keys are title, reference, about, family",
+        ),
         ('family = "prefix"\ndomain = 3', "unknown key 'domain'"),
         ('family = "suffix"', "the families are histogram"),
         ("family = 3", "the families are histogram"),

@@ -48,7 +48,6 @@ bins = "0:60:20"
 size = 2
 [[query]]
 on = { sex = "identity" }
-weight = 1
 """
 MEAN = '[[query]]\non = { hours = "mean" }\nweight = 2\n'
 

@@ -172,7 +172,7 @@ class SurveyPlan(PlannedMechanism):
             for one, even in both
             if one.entry.weight != even
         )
-        return f"Questions do not count alike, as weights were stated: {', '.join(stated)}."
+        return f'Questions do not count alike, unless they state weight = "alike": {", ".join(stated)}.'
 
     def survey_file(self) -> str:
         """Return the survey as a file of queries, TOML, which `plan` and `optimise` read."""

@@ -128,6 +128,18 @@ class Wanted:
         return {name: value for name, value in given.items() if value is not None}
 
 
+ALIKE = ("weight", "alike")
+"""What a query states that counts as much as any other."""
+
+
+def _alike(table: Any) -> tuple[Any, bool]:
+    """Return the table of a query without the weight "alike", and whether it had it."""
+    match table:
+        case {"weight": "alike", **rest}:
+            return rest, True
+    return table, False
+
+
 @dataclass(frozen=True)
 class QueryEntry:
     """One `[[query]]` of a file: a primitive on each attribute named, the others summed out."""
@@ -261,7 +273,7 @@ class QueryRecipe:
     def entries(self, source: str, domain: Domain) -> list[QueryEntry]:
         """Return the queries, one or more; an epsilon that is none is refused here.
 
-        Of several about `[attributes.NAME]` those without a weight count as much as any other, whatever they ask.
+        Of several those of the weight "alike" count as much as any other, whatever they ask.
         """
         if self.epsilon is not None:
             check(self.epsilon)
@@ -269,10 +281,10 @@ class QueryRecipe:
             raise ValueError(f"{source}: the key query is missing: add one [[query]] or more")
         if not isinstance(self.query, list) or not self.query:
             raise ValueError(f"{source}: query = {self.query!r}, but at least one is needed: write [[query]]")
-        found = [build(QueryEntry, table, f"{source}, [[query]]") for table in self.query]
-        alike = self.attributes is not None and len(found) > 1
-        both = zip(found, self.query, strict=True)
-        return [one.even(domain, source) if alike and "weight" not in table else one for one, table in both]
+        tables = list(map(_alike, self.query))
+        found = [build(QueryEntry, table, f"{source}, [[query]]") for table, _ in tables]
+        both = zip(found, tables, strict=True)
+        return [one.even(domain, source) if alike and len(found) > 1 else one for one, (_, alike) in both]
 
 
 def refuse_options(given: Mapping[str, Any], taken: tuple[str, ...], source: str) -> None:

@@ -22,7 +22,7 @@ from stratagem.workloads import (
     weighted,
 )
 from stratagem.workloads.question import asked_together
-from stratagem.workloads.recipe import QueryEntry, mean_of, moments_of
+from stratagem.workloads.recipe import ALIKE, QueryEntry, mean_of, moments_of
 
 
 @final
@@ -108,8 +108,8 @@ VALUES = (
 )
 """What a written file says of the attributes in it."""
 WEIGHTS = (
-    "# All questions count alike. weight = 2 lets every answer of a query count 2 squared times; without it the weight",
-    "# is 1 over the root of the number of its answers. A mean is measured by the range of its values.",
+    '# weight = "alike": all questions count alike, whatever they ask. weight = 2 lets every answer of a query count 2',
+    "# squared times, without a weight once. A mean is measured by the range of its values.",
     "",
 )
 """What a written file says of the weights in it."""
@@ -138,8 +138,9 @@ class SurveyFile(NamedTuple):
         lines += WEIGHTS
         for query in self.queries:
             asked = ", ".join(f"{_key(name)} = {_quoted(kind)}" for name, kind in query.on.items())
-            alike = len(self.queries) == 1 or query.weight == query.even(self.domain).weight
-            weight = [] if alike else [f"weight = {float(query.weight)!r}"]
+            alike = len(self.queries) > 1 and query.weight == query.even(self.domain).weight
+            stated = _quoted(ALIKE[1]) if alike else repr(float(query.weight))
+            weight = [f"{ALIKE[0]} = {stated}"] if alike or query.weight != 1 else []
             lines += ["[[query]]", f"on = {{ {asked} }}", *weight, ""]
         return "\n".join(lines)
 
