@@ -11,6 +11,7 @@ import stratagem as st
 from pages import DRAWN, FOLDER, PAGES, blocks, numbers, run, says, sentences
 from stratagem.collection.reports import LINE_LIMIT
 from stratagem.estimators import overlap
+from stratagem.mechanism import usable
 from stratagem.mechanism.client import CEILING
 from stratagem.study.two_rounds import FIXED
 
@@ -128,6 +129,7 @@ FACTS = {
     "guides/questions.md": {
         "4": lambda page: len(st.load("survey.toml").domain.names) == 4,
         "4,096": lambda page: overlap.CELLS == 4096,
+        "100": lambda page: usable.TOLD == 100,
     },
     "guides/survey.md": {
         "95": lambda page: inspect.signature(st.estimate).parameters["confidence"].default == 0.95,
