@@ -126,7 +126,7 @@ def test_reports_are_sent_encrypted_or_to_this_machine(submit, tmp_path):
 @pytest.mark.parametrize("demo", [False, True])
 def test_a_page_says_how_much_epsilon_its_client_takes(demo):
     """What every browser would refuse is no page."""
-    huge = mechanism("two-level-huge-epsilon")
+    huge = mechanism("two-level-huge-epsilon").accepting(10)
     with pytest.raises(ValueError, match="has epsilon 300, but at most 10 is accepted"):
         page_files(huge, demo=demo)
     assert 'data-at-most="300"' in page_files(huge.accepting(300), demo=demo)[FRONT].decode()
