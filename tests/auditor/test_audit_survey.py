@@ -10,8 +10,8 @@ import stratagem as st
 from audits import any_order, audit, batch_of, client_of, failed, seeded
 from mechanisms import SURVEYS, mechanism
 from stratagem.auditor import planning
-from stratagem.auditor.plan import coordinates_of
 from stratagem.auditor.runner import Reports, web_client, web_processes
+from stratagem.math.number import coordinates_of
 from stratagem.strategies import SurveyStrategy
 
 

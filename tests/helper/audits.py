@@ -6,9 +6,9 @@ import numpy as np
 
 from stratagem.auditor import audit as auditor
 from stratagem.auditor.audit import Audit
-from stratagem.auditor.plan import coordinates_of
 from stratagem.auditor.runner import Draw, Reports, collected, joined, python_client
 from stratagem.domain.attribute import value_of
+from stratagem.math.number import coordinates_of
 from stratagem.mechanism.client import Client
 from stratagem.mechanism.mechanism import Mechanism
 

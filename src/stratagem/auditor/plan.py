@@ -125,15 +125,6 @@ def number_of(user: Sequence[int] | np.ndarray, sizes: Sequence[int]) -> int:
     return number
 
 
-def coordinates_of(number: int, sizes: Sequence[int]) -> list[int]:
-    """Return the value of every attribute of a user type, exact at any size."""
-    values = []
-    for size in reversed(sizes):
-        number, value = divmod(number, size)
-        values.append(value)
-    return values[::-1]
-
-
 def random_types(sizes: Sequence[int], rng: np.random.Generator) -> Iterator[np.ndarray]:
     """Yield random user types, each value of an attribute equally likely."""
     while True:

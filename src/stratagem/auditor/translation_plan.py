@@ -24,13 +24,13 @@ from stratagem.auditor.plan import (
     Chosen,
     Classes,
     Pair,
-    coordinates_of,
     filled,
     matched,
     number_of,
     pooled,
     random_types,
 )
+from stratagem.math.number import coordinates_of
 from stratagem.strategies import TranslationStrategy
 
 PAIRS = 16

@@ -1,9 +1,9 @@
-"""A bound for every estimator, biased or not, and every protocol: the least error that all populations can have."""
+"""A bound for every estimator, biased or not, from one report per person: an error that some population has."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import count, islice
 from typing import Any
@@ -14,7 +14,8 @@ from scipy.linalg.lapack import get_lapack_funcs
 from stratagem.bounds.bound import AnyEstimator, Bounds, Case, norms
 from stratagem.bounds.formulas import ULP, root_trace, spread, ulps
 from stratagem.bounds.proof import Proof
-from stratagem.math.number import count_text, integer
+from stratagem.math.linalg import centre
+from stratagem.math.number import coordinates_of, count_text, integer
 from stratagem.workloads import DomainLike, Workload
 from stratagem.workloads.centring import levelled
 from stratagem.workloads.given import WorkloadLike, workload_of
@@ -97,7 +98,7 @@ def any_estimator(
     found = [(dual.types, dual.errors(case.epsilon, number)) for dual in _duals(case, proof)]
     if not found:
         raise ValueError(
-            f"the least error of {people} people is sought from the answers of a few user types, but "
+            f"a bound for {people} people is computed from the answers of a few user types, but "
             f"{count_text(case.workload.queries)} queries are too many to list them: ask fewer queries"
         )
     types, errors = max(found, key=lambda one: one[1].max())
@@ -126,7 +127,7 @@ def _duals(case: Case, proof: Proof | None) -> Iterator[_Dual]:
         yield _even(case, every, norms(case).centred * math.sqrt(n))
         V, most, relative = levelled(case.workload).gram(), min(LARGEST, n - 1), ulps(case.workload)
         (pivoted,) = get_lapack_funcs(("pstrf",), (V,))
-        types = pivoted(_centred(V))[1][:most] - 1
+        types = pivoted(centre(V))[1][:most] - 1
         V = V[np.ix_(types, types)]
     elif (most := min(FEWER, LISTED // case.workload.queries)) < 2:
         return
@@ -137,13 +138,7 @@ def _duals(case: Case, proof: Proof | None) -> Iterator[_Dual]:
         if m <= len(types):
             gram = V[:m, :m]
             error = (relative + 8 * m * ULP) * float(np.trace(gram))
-            yield _even(case, types[:m], root_trace(np.linalg.eigvalsh(_centred(gram)), error))
-
-
-def _centred(V: np.ndarray) -> np.ndarray:
-    """Return P V P of some types (m x m)."""
-    C = V - V.mean(axis=0)
-    return C - C.mean(axis=1)[:, None]
+            yield _even(case, types[:m], root_trace(np.linalg.eigvalsh(centre(gram)), error))
 
 
 def _proved(proof: Proof, types: np.ndarray) -> _Dual:
@@ -164,22 +159,11 @@ def _spaced(workload: Workload, m: int) -> tuple[np.ndarray, np.ndarray]:
     """Return m types, the first and the last one and others halfway between those before, and their Gram matrix."""
     n = workload.domain_size
     types = [0, n - 1, *(n * numerator // denominator for numerator, denominator in islice(_halves(), m))][:m]
-    users = [np.array([_cell(one, workload.domain.sizes)]) for one in types]
-    answers = np.array([workload.answer_users(one) for one in users]).reshape(
-        len(types), -1
-    )  # W^T of the types
+    users = [np.array([coordinates_of(one, workload.domain.sizes)]) for one in types]
+    answers = np.array([workload.answer_users(one) for one in users])  # W^T of the types
     return np.array(types), answers @ answers.T
 
 
 def _halves() -> Iterator[tuple[int, int]]:
     """Yield 1/2, 1/4, 3/4, 1/8, 3/8, ... as numerator and denominator."""
     return ((odd, 1 << level) for level in count(1) for odd in range(1, 1 << level, 2))
-
-
-def _cell(number: int, sizes: Sequence[int]) -> list[int]:
-    """Return the value of each attribute in a cell of the domain, however large its number."""
-    values = []
-    for size in reversed(sizes):
-        number, value = divmod(number, size)
-        values.append(value)
-    return values[::-1]

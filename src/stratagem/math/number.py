@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from numbers import Real
 from typing import Any
@@ -294,3 +294,12 @@ def odds(epsilon: float) -> str:
     rounded = shown.quantize(Decimal(1).scaleb(shown.adjusted() - 2), ROUND_CEILING)
     whole = rounded if exact > 2 else 1 + rounded
     return f"{whole:.2e}" if whole >= 10**6 else f"{whole:,f}"
+
+
+def coordinates_of(number: int, sizes: Sequence[int]) -> list[int]:
+    """Return the value of every attribute of a user type, exact at any size."""
+    values = []
+    for size in reversed(sizes):
+        number, value = divmod(number, size)
+        values.append(value)
+    return values[::-1]

@@ -109,7 +109,7 @@ class BoundPoint:
         return {} if self.objective is None else {FOUND: self.objective}
 
     def of_people(self, people: int) -> BoundPoint:
-        """Return the place with the least error of every estimator from so many people's reports."""
+        """Return the place with an error that every estimator has from so many people's reports."""
         more = with_any_estimator(self.bounds, self.workload, self.epsilon, people)
         return replace(self, bounds=more)
 
@@ -186,7 +186,7 @@ class BoundSweep(Recorded, Plotted):
         wider = [one.bounds.any_estimator for one in self.points]
         errors = [f"{one.typical_error:.4g}" for one in wider if one is not None]
         people = next((one.people for one in wider if one is not None), 0)
-        row = (f"least typical error, any estimator, {people:,} people", *errors)
+        row = (f"typical error at least, any estimator, {people:,} people", *errors)
         return Table(headings, [*ratios, best, *([row] if errors else [])])
 
     def __str__(self) -> str:

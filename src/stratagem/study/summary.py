@@ -277,9 +277,9 @@ def any_estimator_sentences(problem: Problem, bound: AnyEstimator) -> str:
     else:
         error = f"the squared errors of all shares add up to at least {number_text(bound.squared_error)}"
     return (
-        f"From one report each of {bound.people:,} people drawn from a population {error}, for some population, "
-        "however they are estimated, biased or not. This holds also where the devices of later people know the "
-        "reports of earlier ones."
+        f"From one report each of {counted(bound.people, 'person')} drawn from a population {error}, for some "
+        "population, however they are estimated, biased or not. This holds also where the devices of later people know "
+        "the reports of earlier ones."
     )
 
 
