@@ -334,7 +334,7 @@ def test_pictures_and_files_of_answers_name_dates_and_other(capsys, folder, edge
     made, asked = folder / "m.ldp.json", ("--edges", edges, "--epsilon", "1")
     assert run(capsys, "optimise", "prefix", *asked, "--outputs", "12", "--gap", "0.2", "-o", made)[0] == 0
     value = "2026-01-02" if "-" in edges else "other"
-    assert run(capsys, "randomise", made, *["--value", value] * 50, "-o", "r.jsonl")[0] == 0
+    assert run(capsys, "randomise", made, *["--value", value] * 200, "-o", "r.jsonl")[0] == 0
     assert run(capsys, "aggregate", made, "r.jsonl", "-o", "c.json")[0] == 0
     options = ("--quantile", "0.5", "-o", "answers.csv", "--plot", "answers.svg")
     status, out, err = run(capsys, "estimate", made, "c.json", *options)

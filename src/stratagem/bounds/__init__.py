@@ -256,7 +256,7 @@ def tighten(
     search = _Tightening(bounds, case, objective, gap)
     with within(seconds) as time, time.ended_by_hand(), on_one_core(case.n):
         search.run(patterns)
-        late = (search.refused or time.over) and not (time.stopped or search.near() or search.bounds.optimal)
+    late = (search.refused or time.over) and not (time.stopped or search.near() or search.bounds.optimal)
     return replace(search.bounds, cut=late)
 
 

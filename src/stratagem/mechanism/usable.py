@@ -277,6 +277,8 @@ def _queries(workload: Workload) -> Iterator[Query]:
 
 def _reason(workload: Workload, share: float) -> str:
     """Return how far answers are typically off, and how wide their intervals are, in words."""
+    if share == 0:
+        return "the answers are exact, because the number of reports gives them"
     wide = (
         f"{100 * CONFIDENCE:g} % intervals about ± {100 * standard_errors_each_side(CONFIDENCE) * share:.3g}"
     )

@@ -326,7 +326,7 @@ def last_gain(history: Sequence[Step]) -> str:
     return f" The second half of its time, {history[-1].seconds / 2:.2g} s, {lowered}."
 
 
-STEPS, LIKELY = 4, 2.0
+STEPS, LIKELY = 8, 3.0
 """Steps after which a search may be hopeless, and how many times the gain of their second half it may still have."""
 
 
