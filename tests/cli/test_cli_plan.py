@@ -178,10 +178,12 @@ def test_a_survey_goes_from_a_file_to_answers_and_back_through_its_file(capsys):
     again = run_json(
         capsys, "plan", "survey.toml", "--users", "600", "--seconds", "4", "-o", "again.ldp.json"
     )
-    status, out, _ = run(capsys, "plan", "survey.toml", "--users", "600", "--seconds", "3", "--force")
+    status, out, _ = run(
+        capsys, "plan", "survey.toml", "--users", "600", "--epsilon=1.5", "--seconds=3", "--force"
+    )
     assert status == 0
     for words in (
-        "again:  stratagem plan survey.toml --users 600 --force",
+        "again:  stratagem plan survey.toml --users 600 --epsilon 1.5 --force",
         "stratagem randomise survey.ldp.json --data answers.csv -o reports.jsonl",
         "stratagem estimate survey.ldp.json reports.jsonl --method recommended",
     ):

@@ -109,7 +109,8 @@ def test_the_first_step_says_how_to_refuse_and_how_often_it_sends(show):
     page = show(mechanism("labels"), viewport={"width": 360, "height": 640})
     first = " ".join(page.locator("#ask").inner_text().split())
     for words in (
-        "You see it before you decide. To refuse, press “Don’t send” then, or close this page now: nothing is sent.",
+        "You see it before you decide. Do not decide by what was drawn: that would tell something about your answer.",
+        "To refuse, press “Don’t send” then, or close this page now: nothing is sent.",
         "It is sent once: if you open this page again, nothing more is sent.",
     ):
         assert words in first

@@ -30,6 +30,7 @@ from stratagem.bounds.formulas import (
 )
 from stratagem.bounds.generation import Generation
 from stratagem.bounds.proof import NONNEGATIVE, WHOLE, Proof
+from stratagem.bounds.questions import QUESTIONS, questions
 from stratagem.math.computing import on_one_core
 from stratagem.math.deadline import deadline, fits, granted, within
 from stratagem.math.privacy import check, check_prior
@@ -82,6 +83,7 @@ RULES = {
         EXACT,
         PAIRWISE,
         DELSARTE,
+        QUESTIONS,
         LINEAR,
         NOISELESS,
         CONSTRAINED,
@@ -175,7 +177,10 @@ def _of_all_sizes(case: Case) -> Bounds:
     if spectrum is not None:
         shares = spectral_bounds(spectrum, case.epsilon)
     else:
-        shares = _by_norms(norms(case), case.n, case.epsilon)
+        known = norms(case)
+        shares = _by_norms(known, case.n, case.epsilon)
+        if case.prior is None and (found := questions(workload, known.centred, case.epsilon)):
+            shares = shares.having(*Bound.of(QUESTIONS, safe(known.total + found, case.epsilon)))
     if case.prior is not None:
         shares = Bounds((shares["closed"],))
     scaled = shares.mapped(lambda share: workload.scale * share)

@@ -13,13 +13,13 @@ from stratagem.bounds.exact import solve
 from stratagem.bounds.formulas import ULP, Rule, noiseless, root_trace, safe, ulps
 from stratagem.math.computing import on_one_core
 from stratagem.math.deadline import deadline
-from stratagem.math.descent import descend
+from stratagem.math.interior_point import descend
 from stratagem.math.linalg import factor
 from stratagem.workloads import Workload
 from stratagem.workloads.centring import centred, total_term
 
 CONSTRAINED = Rule(
-    "constrained", "for strategies that keep to the constraint besides epsilon", "@stratagem", 12
+    "constrained", "for strategies that keep to the constraint besides epsilon", "@stratagem", 13
 )
 STEPS = 60
 """Steps in which the weights of pairs are found; every step is a bound."""

@@ -14,7 +14,7 @@ from stratagem.bounds.exact import EXACT_LIMIT, ExactDual, exact_dual
 from stratagem.bounds.formulas import Rule, attempted, root_trace
 from stratagem.math.answer_programme import programme
 from stratagem.math.deadline import deadline, fits, within
-from stratagem.math.descent import descend
+from stratagem.math.interior_point import descend
 from stratagem.math.linalg import low_rank_factor
 from stratagem.math.privacy import ratio
 from stratagem.workloads import Workload
@@ -24,7 +24,7 @@ LINEAR = Rule(
     "linear",
     "few queries: the linear programme over all unbiased randomisers",
     "@stratagem; @badanidiyuru2023optimal",
-    10,
+    11,
 )
 DESCENT, BEYOND = 13, 2.0
 """Products of two n x n matrices that take as long as the weighted bound, and the seconds it may be late."""

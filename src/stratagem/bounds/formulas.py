@@ -32,7 +32,7 @@ INTEGER = Rule("integer", "the same, as a report favours a whole number of user 
 PAIRWISE = Rule(
     "pairwise", "what telling two user types apart costs, for the worst type or query", "@stratagem", 8
 )
-NOISELESS = Rule("noiseless", "what remains without any noise; the best at large epsilon", "@stratagem", 11)
+NOISELESS = Rule("noiseless", "what remains without any noise; the best at large epsilon", "@stratagem", 12)
 
 ULP = float(np.finfo(float).eps)
 """Relative distance of neighbouring float64 numbers."""

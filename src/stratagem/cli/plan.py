@@ -118,7 +118,7 @@ def plan(
     with progress("planning") as on_step, within(deadline().until(PLANNED)):
         aim = Aim(**wanted, on_step=on_step, on_left_out=None if json else _say, seconds=seconds)
         found = planned(data, asked, aim, {"workload": survey.workload, **about}, reading)
-    told = {"data": data, "policy": values.policy(), "out": out, "page": page}
+    told = {"data": data, "policy": values.policy(), "out": out, "page": page, "typed": survey.epsilon}
     with keeping():
         found.save(out, overwrite=True)
         with progress("writing the summary"):
@@ -175,6 +175,8 @@ class Told:
     policy: Policy
     out: Path
     page: Path
+    typed: float | None = None
+    """The epsilon that was typed, in place of the one that a survey file states."""
 
     def try_out(self, read: list[str], estimate: str, spellings: Mapping[str, str]) -> list[str]:
         """Return the commands that try the mechanism on the file, as it will run on people."""
@@ -219,7 +221,9 @@ class Told:
             f"{stated.stem}.html"
         )
         files = "" if own else f" -o {shlex.quote(str(self.out))} --summary {shlex.quote(str(self.page))}"
-        return f"stratagem plan {shlex.quote(str(stated))} --users {self.found.users}{files} --force"
+        typed = "" if self.typed is None or stated != self.data else f" --epsilon {self.typed:g}"
+        asked = f" --users {self.found.users}{typed}"
+        return f"stratagem plan {shlex.quote(str(stated))}{asked}{files} --force"
 
     def common(self) -> dict[str, Any]:
         """Return what every plan is recorded with."""

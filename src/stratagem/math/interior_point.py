@@ -1,4 +1,4 @@
-"""Two interior-point methods: the programme of few queries over given answers, and the prices of Delsarte's bound.
+"""Interior-point methods for the programme of few queries and for the prices of Delsarte's bound, and L-BFGS-B.
 
 `solve` (theory.md, section 8) finds the cheapest unbiased probabilities theta_k <= q_ki <= E theta_k of given answers
 t_k, and their prices. A step of Mehrotra's predictor and corrector, in `_Newton`: what is missing of both sums and of
@@ -7,17 +7,23 @@ in theta, solved twice by one Cholesky factor. 20 to 45 steps end at a relative 
 
 `maximise` (theory.md, section 4, number 8) finds prices: damped Newton steps on a sum of roots with a logarithmic
 barrier, whose weight falls to a tenth each round. Whatever ends either early, any prices give a valid bound.
+
+`descend` is SciPy's L-BFGS-B, which ends with the deadline.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
+from scipy.optimize import OptimizeResult, minimize
 
 from stratagem.math.computing import on_one_core
-from stratagem.math.deadline import deadline
+from stratagem.math.deadline import Deadline, deadline
 
 MOST = 80
 """Newton steps; 20 to 45 are usual."""
@@ -257,3 +263,35 @@ class _Barrier:
         hessian += self.weight * (self.C.T / slack**2) @ self.C
         hessian[np.diag_indices(len(x))] += np.append(0.0, self.weight / x[1:] ** 2)
         return gradient, hessian
+
+
+def descend(
+    function: Callable[[np.ndarray], tuple[Any, Any]],
+    start: np.ndarray,
+    steps: int,
+    *,
+    limits: Sequence[tuple[float | None, float | None]] | None = None,
+    time: Deadline | None = None,
+    **options: float,
+) -> OptimizeResult:
+    """Return what at most so many steps reach from a start (k,), on a function that returns its value and gradient.
+
+    Once no time is left it is the best point that was looked at, if any was.
+    `limits` are the least and the largest value of each variable, None for no limit. `options` are those of SciPy:
+    `maxcor`, steps that are remembered, `maxfun`, `ftol`, `gtol`.
+    """
+    time, best = deadline() if time is None else time, OptimizeResult(x=start, fun=math.inf, nit=0)
+
+    def fall(x: np.ndarray) -> tuple[float, np.ndarray]:
+        if math.isfinite(best.fun):  # a step may look at several points
+            time.ends_descent(x)
+        value, slope = function(x)
+        if value < best.fun:
+            best.x, best.fun = x.copy(), float(value)
+        return float(value), np.array(slope)
+
+    asked = {"jac": True, "bounds": limits, "callback": time.ends_descent}
+    try:
+        return minimize(fall, start, method="L-BFGS-B", options={"maxiter": steps, **options}, **asked)
+    except StopIteration:
+        return best

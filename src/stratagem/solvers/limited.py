@@ -14,7 +14,7 @@ import numpy as np
 
 from stratagem.math.computing import working_in
 from stratagem.math.deadline import deadline
-from stratagem.math.descent import descend
+from stratagem.math.interior_point import descend
 from stratagem.math.linalg import centre
 from stratagem.math.shuffling import PrivacyBlanket, Target, largest_allowed
 from stratagem.solvers.certified.patterns import distinct, root_fields, top_cells
