@@ -13,8 +13,8 @@ from stratagem.bounds.exact import solve
 from stratagem.bounds.formulas import ULP, Rule, noiseless, root_trace, safe, ulps
 from stratagem.math.computing import on_one_core
 from stratagem.math.deadline import deadline
-from stratagem.math.interior_point import descend
 from stratagem.math.linalg import factor
+from stratagem.math.optimisers import descend
 from stratagem.workloads import Workload
 from stratagem.workloads.centring import centred, total_term
 

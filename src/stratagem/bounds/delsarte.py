@@ -11,7 +11,7 @@ import numpy as np
 from stratagem.bounds.formulas import Rule
 from stratagem.bounds.questions import conditioning
 from stratagem.bounds.three_point import cube
-from stratagem.math.interior_point import maximise
+from stratagem.math.optimisers import maximise
 from stratagem.math.transform import krawtchouk
 from stratagem.workloads.structure import Spectrum
 from stratagem.workloads.workload import COUNTED

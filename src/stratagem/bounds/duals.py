@@ -14,8 +14,8 @@ from stratagem.bounds.exact import EXACT_LIMIT, ExactDual, exact_dual
 from stratagem.bounds.formulas import Rule, attempted, root_trace
 from stratagem.math.answer_programme import programme
 from stratagem.math.deadline import deadline, fits, within
-from stratagem.math.interior_point import descend
 from stratagem.math.linalg import low_rank_factor
+from stratagem.math.optimisers import descend
 from stratagem.math.privacy import ratio
 from stratagem.workloads import Workload
 
@@ -242,7 +242,7 @@ def linear_dual(case: Case) -> LinearDual | None:
 
     for all prices (lambda, mu), phi(c) = c + (E - 1) max(c, 0). The maximum over all t in R^r is exact for r = 1
     (`answer_pricing.peaks`) and bounded box by box above (`ceiling`); prices come from the programme over some answers
-    (`interior_point.solve`), which more answers then join. User types with nearly the same f share their mean:
+    (`optimisers.solve`), which more answers then join. User types with nearly the same f share their mean:
     whatever serves each of them serves, on average over them, the mean, so that the bound stays valid. None for
     other queries, for more than three queries up to 12 user types, and beyond 4,096.
 

@@ -28,7 +28,7 @@ from stratagem.bounds.generation import Generation, between, first_proof, single
 from stratagem.bounds.proof import WHOLE, Proof, groups, listed_patterns, listed_size, masses
 from stratagem.math.computing import working_in
 from stratagem.math.deadline import deadline, within
-from stratagem.math.interior_point import descend
+from stratagem.math.optimisers import descend
 from stratagem.workloads import Workload
 
 EDGE = 1e-9

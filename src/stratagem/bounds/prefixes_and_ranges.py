@@ -16,7 +16,7 @@ from stratagem.bounds.formulas import ULP, root_trace, safe
 from stratagem.bounds.nonnegative import largest, logarithm, root, spectral
 from stratagem.math.computing import working_in
 from stratagem.math.deadline import within
-from stratagem.math.interior_point import descend
+from stratagem.math.optimisers import descend
 from stratagem.workloads.ranges import PathGram
 
 LOW, CELLS = 32, 24

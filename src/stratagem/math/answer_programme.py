@@ -10,7 +10,7 @@ import numpy as np
 
 from stratagem.math.answer_pricing import Peaks, ceiling, climbed, peaks
 from stratagem.math.deadline import deadline
-from stratagem.math.interior_point import Answers, solve
+from stratagem.math.optimisers import Answers, solve
 
 GRID, TAIL = 192, 12
 """Answers of one number to begin with, evenly spaced, and those beyond each end, up to twice as far out."""

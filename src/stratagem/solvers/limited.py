@@ -14,8 +14,8 @@ import numpy as np
 
 from stratagem.math.computing import working_in
 from stratagem.math.deadline import deadline
-from stratagem.math.interior_point import descend
 from stratagem.math.linalg import centre
+from stratagem.math.optimisers import descend
 from stratagem.math.shuffling import PrivacyBlanket, Target, largest_allowed
 from stratagem.solvers.certified.patterns import distinct, root_fields, top_cells
 from stratagem.solvers.gradient.loss import reweigh

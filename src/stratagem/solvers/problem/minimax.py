@@ -15,8 +15,8 @@ from stratagem.bounds import Bound, Bounds
 from stratagem.bounds.formulas import PAIRWISE, attempted, pairwise_queries, pairwise_types, ulps
 from stratagem.estimators import Accuracy, Estimator
 from stratagem.math.deadline import deadline, fits, within
-from stratagem.math.interior_point import descend
 from stratagem.math.linalg import centre
+from stratagem.math.optimisers import descend
 from stratagem.math.privacy import uniform
 from stratagem.solvers.problem.problem import Average, Problem, WarmStart
 from stratagem.workloads import Workload
