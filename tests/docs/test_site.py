@@ -254,8 +254,8 @@ def test_a_list_of_the_theory_counts_on_after_a_formula(pages):
     (bounds,) = re.findall(
         r"<ol>(?:(?!</ol>).)*<strong>svd</strong>.*?</ol>", pages["theory.html"], re.DOTALL
     )
-    assert bounds.count("<li>") == 10
-    assert bounds.count('<p class="formula">') == 1
+    assert bounds.count("<li>") == 11
+    assert bounds.count('<p class="formula">') == 2
 
 
 def test_search_finds_epsilon_without_a_network(site, browser):
