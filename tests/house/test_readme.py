@@ -144,6 +144,14 @@ def test_variances_are_above_the_minimum_as_it_says():
     assert 25 <= round(max(max(published) for _, published in lines), 1) <= 25.2  # as the text prints it
 
 
+def test_the_people_needed_are_above_the_minimum_as_it_says():
+    import stratagem as st
+
+    said = re.search(r"larger ε: ([\d.]+) % for `prefix` at ε = 4", TEXT)[1]
+    printed = re.search(r"People needed ([\d.]+) % above", str(st.optimise(st.prefix(16), 4.0)))[1]
+    assert float(printed) == pytest.approx(float(said), abs=0.1)
+
+
 @pytest.mark.parametrize("name", ["overview.svg", "overview-dark.svg"])
 def test_its_picture_shows_the_numbers_of_its_table(name):
     assert f"docs/images/{name}" in TEXT
