@@ -74,6 +74,8 @@ LINKS = {
     **{path.name: f"{path.stem}.html" for path in NOTEBOOKS},
 }
 """Links of notebooks, and where they lead on the site."""
+BOOST = {"guides/questions.md": 3, "guides/survey.md": 3, "guides/consent.md": 2}
+"""Pages that a search shows first, with their weight; pages about single names have half of the usual one."""
 HEADING = re.compile(r'<h[1-6] id="([^"]+)">(.*?)<a class="anchor-link"', re.DOTALL)
 """A heading of a notebook: its anchor and its text."""
 HEADING_OR_PICTURE = re.compile(
@@ -221,7 +223,7 @@ def gallery() -> str:
     seconds = json.loads(SECONDS.read_text("utf-8"))
     lines = [
         "# Gallery\n",
-        "Each notebook asks one question. The site shows what it printed when it was stored.\n",
+        "Each notebook asks one question, the second how to run a survey. The site shows what it printed when it was stored.\n",
         '<div class="gallery" markdown>\n',
     ]
     for path in NOTEBOOKS:
@@ -286,7 +288,9 @@ def by_day_and_night(found: re.Match[str]) -> str:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Mark what commands print, which nobody copies, and find pictures and their dark variants."""
+    """Let guides be found before names, mark what is printed, and find pictures by day and night."""
+    path = page.file.src_uri
+    page.meta.setdefault("search", {"boost": 0.5 if path.startswith("reference/") else BOOST.get(path, 1)})
     markdown = (
         markdown.replace("](../../docs/images/", "](images/") if page.file.src_uri in INCLUDED else markdown
     )

@@ -273,6 +273,21 @@ def test_search_finds_epsilon_without_a_network(site, browser):
     page.close()
 
 
+@pytest.mark.parametrize(
+    ("words", "first"), [("survey", "guides/"), ("consent", "guides/consent"), ("plan", "guides/")]
+)
+def test_search_finds_guides_before_names(words, first, site, browser):
+    page = browser.new_page()
+    page.goto((site / "index.html").as_uri())
+    page.get_by_role("textbox", name="Search").fill(words)
+    found = page.locator(".md-search-result__link")
+    found.first.wait_for()
+    links = [one.get_attribute("href") for one in found.all()]
+    assert first in links[0]
+    assert not any("reference/" in one for one in links[:3])
+    page.close()
+
+
 def test_search_finds_what_notebooks_say_and_neither_their_code_nor_outputs(site):
     index = json.loads((site / "search/search_index.json").read_text("utf-8"))["docs"]
     texts = " ".join(one["text"] for one in index if one["location"].startswith("notebooks/"))
