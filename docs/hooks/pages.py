@@ -223,8 +223,7 @@ def gallery() -> str:
     seconds = json.loads(SECONDS.read_text("utf-8"))
     lines = [
         "# Gallery\n",
-        "Each notebook asks one question, the second how to run a survey. "
-        "The site shows what it printed when it was stored.\n",
+        "Each notebook asks one question; the second runs a survey. Its pictures are those that it stored.\n",
         '<div class="gallery" markdown>\n',
     ]
     for path in NOTEBOOKS:
