@@ -185,6 +185,8 @@ def test_answers_come_with_intervals_quantiles_and_words(capsys, counted, tmp_pa
         (lambda data: data | {"more": 1}, "is no tally"),
         (lambda data: [data], "is no tally"),
         (lambda data: data | {"counts": [0] * 4, "reports": 0}, "counts"),
+        (lambda data: data | {"reports": float(data["reports"])}, "must be a whole number"),
+        (lambda data: data | {"reports": True}, "must be a whole number"),
     ],
 )
 def test_counts_that_do_not_belong_are_refused(capsys, counted, tmp_path, edit, sentence):
@@ -195,6 +197,16 @@ def test_counts_that_do_not_belong_are_refused(capsys, counted, tmp_path, edit, 
     status, said, err = run(capsys, "estimate", bundle, out)
     assert (status, said) == (2, "")
     assert sentence in err
+
+
+def test_counts_that_name_a_key_twice_are_refused(capsys, counted, tmp_path):
+    bundle, reports = counted
+    out = tmp_path / "counts.json"
+    run(capsys, "aggregate", bundle, reports, "-o", out)
+    out.write_text(out.read_text().replace("{", '{"reports": 1, ', 1))
+    status, _, err = run(capsys, "estimate", bundle, out)
+    assert status == 2
+    assert "is not JSON with every key once" in err
 
 
 SUMS = {

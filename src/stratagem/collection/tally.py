@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from stratagem.collection.reports import (
+    DECODER,
     ID,
     NAMED,
     Reason,
@@ -111,9 +112,11 @@ def read_tally(path: str | Path, form: ReportFormat) -> Tally:
 def parse_tally(text: bytes, form: ReportFormat, source: str) -> Tally:
     """Read a tally from JSON text; `source` names it in errors."""
     try:
-        data = json.loads(text)
+        data = DECODER.decode(text.decode("utf-8-sig"))
     except (ValueError, RecursionError):
-        raise ValueError(f"{source} is not JSON: {ADVICE}, and count reports first") from None
+        raise ValueError(
+            f"{source} is not JSON with every key once: {ADVICE}, and count reports first"
+        ) from None
     if not isinstance(data, dict) or set(data) - {OVERRULED} != set(KEYS):
         raise ValueError(f"{source} is no tally, whose keys are {', '.join(KEYS)}: {ADVICE}")
     if data["mechanism"] != form.identifier:
@@ -131,7 +134,7 @@ def parse_tally(text: bytes, form: ReportFormat, source: str) -> Tally:
 
     others = {key: whole(data.get(key, 0), key) for key in (*KEYS[4:], OVERRULED)}
     tally = Tally(counts, {key: whole(value, repr(key)) for key, value in rejected.items()}, **others)
-    if tally.reports != data["reports"]:
+    if tally.reports != whole(data["reports"], "reports"):
         raise ValueError(
             f"{source} states {data['reports']} reports, but its counts sum to another: {ADVICE}"
         )
