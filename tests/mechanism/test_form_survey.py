@@ -7,7 +7,7 @@ from itertools import accumulate, pairwise
 import pytest
 from test_form_memory import DENIED
 
-from forms import DECLINE, GIVE, SEND, assert_led_to, forms, send
+from forms import DECLINE, GIVE, SEND, assert_led_to, forms, send, start
 from mechanisms import mechanism
 from reading import low_contrast
 from stratagem.workloads.serial import over
@@ -22,7 +22,7 @@ ASKED = [
     {"Größe": ["übergroß", "mittel", "nö"]},
 ]
 """The questions of each part, with their answers."""
-TOLD = "This survey has 3 questions. By chance, this device asks {}. Loading this page again does not change that."
+TOLD = "Chance chose {} for you. Loading this page again does not change that."
 FIRST = [0, *accumulate(one["share"] for one in FOUND.bundle["table"]["parts"])]
 """The first number below 2^32 that draws each part."""
 
@@ -77,15 +77,13 @@ def test_only_the_questions_of_the_part_are_asked_and_the_report_says_which(part
     page = show(part)
     assert asked(page) == ASKED[part]
     names = list(ASKED[part])
-    some = "only this one" if len(names) == 1 else f"only these {len(names)}"
+    some = "this question" if len(names) == 1 else f"these {len(names)} questions"
     assert page.locator("#chosen").inner_text() == TOLD.format(some)
     report = drawn(page, *(answers[-1] for answers in ASKED[part].values()))
     first, last = list(pairwise(FOUND.strategy.offsets))[part]
     assert first <= report["output"] < last
     stated = page.locator("#words p").first.inner_text()
-    which = f"Which of the 3 questions it is about: {' and '.join(names)}."
-    assert stated == f"{which} Chance chose that before you answered."
-    assert "which of the questions you were asked" in page.locator("#learn").inner_text()
+    assert stated == f"Which of the 3 questions it is about: {' and '.join(names)}."
     others = {name for one in ASKED for name in one} - set(names)
     shown = page.locator("main").inner_text()
     assert not [name for name in others if name in shown]
@@ -104,7 +102,7 @@ def test_how_often_a_report_holds_the_own_answer_is_said_of_the_part(show):
     for part, people in ((1, "73"), (2, "58")):
         page = show(part)
         drawn(page, ASKED[part][next(iter(ASKED[part]))][0])
-        said = f"Of 100 people, about {people} send a report that holds their own answer"
+        said = f"Of 100 people, about {people} send something that holds their own answer"
         page.get_by_text(said).wait_for()
 
 
@@ -118,6 +116,7 @@ def test_a_reload_and_another_tab_draw_no_other_part(show):
     other.goto(page.url)
     for one in (page, other):
         one.reload()
+        start(one)
         one.locator("#fields fieldset").wait_for()
         assert asked(one) == ASKED[1]
     assert "part" in kept(page)
@@ -131,6 +130,7 @@ def test_a_reload_and_another_tab_draw_no_other_part(show):
     assert json.loads(page.locator("#report").text_content()) == report
     page.evaluate("localStorage.clear()")
     page.reload()
+    start(page)
     page.locator("#fields fieldset").wait_for()
     assert asked(page) == ASKED[2]
 
@@ -157,6 +157,7 @@ def test_a_part_that_is_none_is_drawn_anew(part, show):
         text = f'{{"step":"new","times":0,"part":{part}}}'
         page.evaluate("([name, text]) => localStorage.setItem(name, text)", [name, text])
     page.reload()
+    start(page)
     page.locator("#fields fieldset").wait_for()
     assert asked(page) == ASKED[2]
     assert page.complaints == []
@@ -166,7 +167,7 @@ def test_where_nothing_is_kept_nothing_is_promised(show):
     page = show(1, script=drawing(1) + DENIED)
     assert (
         page.locator("#chosen").inner_text()
-        == "This survey has 3 questions. By chance, this device asks only this one. If you load this page again, "
+        == "Chance chose this question for you. If you load this page again, "
         "another question may be asked."
     )
     report = drawn(page, "zu")
@@ -180,6 +181,7 @@ def test_a_preview_shows_another_part_at_every_look(show):
     page.add_init_script(drawing(1))
     assert page.locator("#chosen").inner_text().endswith("Load this page again to see others.")
     page.reload()
+    start(page)
     page.locator("#fields fieldset").wait_for()
     assert asked(page) == ASKED[1]
     assert page.evaluate("localStorage.length") == 0
@@ -187,7 +189,7 @@ def test_a_preview_shows_another_part_at_every_look(show):
 
 def test_the_keyboard_is_enough(show):
     page = show(0)
-    for key in ("Tab", "Space", "Tab", "ArrowDown", "Tab", "Enter"):
+    for key in ("Space", "Tab", "ArrowDown", "Tab", "Enter"):
         page.keyboard.press(key)
     assert_led_to(page, "This will be sent:")
     page.keyboard.press("Tab")
@@ -235,7 +237,7 @@ def test_questions_are_asked_in_the_words_of_who_asks(show):
     assert told.inner_text() == "Please give one of the answers."
     drawn(page, "18 to below 40 Jahre", "nö")
     stated = page.locator("#words p").first.inner_text()
-    assert stated.startswith('Which of the 3 questions it is about: “Wie alt?” and “Wie "groß" <b>?”. Chance')
+    assert stated.startswith('Which of the 3 questions it is about: “Wie alt?” and “Wie "groß" <b>?”.')
     chips = page.locator("#words li").all_inner_texts()
     assert chips
     assert all(one.startswith(("“Wie alt?”: ", '“Wie "groß" <b>?”: ')) for one in chips)

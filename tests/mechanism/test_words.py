@@ -91,7 +91,7 @@ def test_a_set_of_bins_ends_before_other():
     Q = strategy.dense().matrix
     output = next(y for y in range(len(Q)) if [*(Q[y] > Q[y].mean())][2:] == [True, True])
     texts = texts_of(found, output)
-    assert texts[-2:] == ["20 to below 30", "other"]
+    assert texts[-2:] == ["20 to below 30", "less than 0, or 30 or more"]
 
 
 def test_of_a_hundred_attributes_only_those_that_matter_are_named():

@@ -105,7 +105,7 @@ def test_a_report_whose_acknowledgement_was_lost_counts_once(serve):
 
     page.route("**/reports", lose, times=1)
     send(page)
-    page.get_by_text("your report may have arrived or not").wait_for()
+    page.get_by_text("what you sent may have arrived or not").wait_for()
     assert lost == [{"received": 1, "repeated": 0, "refused": {}}]
     page.reload()
     send(page, "Send again")
@@ -122,7 +122,7 @@ def test_a_busy_server_is_tried_again(serve):
     options = {"headers": {"content-type": "application/x-ndjson"}, "data": flood}
     assert page.request.post(f"{collector.place}/reports", **options).ok
     send(page)
-    page.get_by_text("The survey is busy and has not taken your report.").wait_for()
+    page.get_by_text("The survey is busy and has not taken what you sent.").wait_for()
     page.wait_for_timeout(7000)
     send(page)
     thanked(page)
