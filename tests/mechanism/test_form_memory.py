@@ -150,8 +150,16 @@ def test_a_tab_that_was_not_told_draws_and_sends_no_second_report(show):
         ((0, None), "what you sent may have arrived or not", True),
         ((504, {}), "what you sent may have arrived or not", True),
         ((200, {}), "what you sent may have arrived or not", True),
-        ((429, {"error": "more"}), "The survey is busy and has not taken what you sent. Wait a minute.", False),
-        ((503, {"error": "more"}), "The survey is busy and has not taken what you sent. Wait a minute.", False),
+        (
+            (429, {"error": "more"}),
+            "The survey is busy and has not taken what you sent. Wait a minute.",
+            False,
+        ),
+        (
+            (503, {"error": "more"}),
+            "The survey is busy and has not taken what you sent. Wait a minute.",
+            False,
+        ),
         ((400, {"error": "no report"}), "people who run the survey (status 400: no report).", False),
     ],
 )

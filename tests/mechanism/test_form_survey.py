@@ -7,8 +7,9 @@ from itertools import accumulate, pairwise
 import pytest
 from test_form_memory import DENIED
 
-from forms import DECLINE, GIVE, SEND, assert_led_to, forms, send, start
+from forms import DECLINE, GIVE, REFUSE, SEND, assert_led_to, forms, send, start
 from mechanisms import mechanism
+from memos import survey_of
 from reading import low_contrast
 from stratagem.workloads.serial import over
 
@@ -69,6 +70,50 @@ def drawn(page, *answers):
 
 def kept(page):
     return page.evaluate("JSON.stringify(Object.entries(localStorage))")
+
+
+COUNTED = """{
+  const real = crypto.getRandomValues.bind(crypto);
+  globalThis.drawn = 0;
+  crypto.getRandomValues = (bytes) => { globalThis.drawn += 1; return real(bytes); };
+}"""
+
+
+@pytest.mark.parametrize("found", [FOUND, survey_of("german")], ids=["once", "memo"])
+def test_before_anything_is_drawn_people_are_asked_whether_they_take_part(found, show):
+    page = show(found=found, script=COUNTED, started=False, viewport={"width": 360, "height": 640})
+    first = " ".join(page.locator("main").inner_text().split())
+    order = [
+        "Wie wohnen Sie?",
+        "You are asked some of these 3 questions, drawn at random: Alter Größe Tür & Tor",
+        "So that nobody can be sure what you answered, chance may change your answer before it leaves this device.",
+        "You do not have to take part.",
+        "What is sent is only what chance made of your answer and which questions they were.",
+        "Start",
+        REFUSE,
+    ]
+    places = [first.find(one) for one in order]
+    assert -1 not in places
+    assert places == sorted(places)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    assert low_contrast(page) == []
+    page.get_by_role("button", name=REFUSE).click()
+    assert_led_to(page, "Nothing was sent.")
+    assert (
+        page.locator("#done").inner_text().split("\n\n")[1]
+        == "You do not take part. You can close this page."
+    )
+    assert page.evaluate("drawn") == 0
+    assert "part" not in kept(page)
+    assert page.evaluate("(name) => localStorage.getItem(name)", f"stratagem {found.identifier}") is None
+    page.reload()
+    page.locator("#start").wait_for()
+    page.get_by_role("button", name=REFUSE).click()
+    page.get_by_role("button", name="Back").click()
+    start(page)
+    page.locator("#fields fieldset").first.wait_for()
+    assert page.evaluate("drawn") > 0
+    assert (page.posted, page.complaints) == ([], [])
 
 
 @pytest.mark.sampled(2)

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from forms import drawn
 from mechanisms import mechanism
 from memos import memoised
 from posting import Collector
@@ -29,14 +30,6 @@ def serve(browser, tmp_path):
             return collector, page
 
         yield served
-
-
-def drawn(page, label="nein"):
-    """Answer, and return the report that is drawn."""
-    page.get_by_label(label, exact=True).check()
-    page.get_by_role("button", name="Show what will be sent").click()
-    page.get_by_role("heading", name="This will be sent:").wait_for()
-    return json.loads(page.locator("#report").text_content())
 
 
 def send(page, name="Send"):
@@ -80,9 +73,7 @@ def test_offline_it_says_so_and_sends_the_same_report_later(serve):
     shown = drawn(page)
     page.context.set_offline(True)
     send(page)
-    page.get_by_text(
-        "This device is offline, so your report was not sent. Connect it first. Press Send"
-    ).wait_for()
+    page.get_by_text("This device is offline, so nothing was sent. Connect it first. Press Send").wait_for()
     page.get_by_role("button", name="Don’t send").click()
     page.get_by_role("heading", name="Nothing was sent.").wait_for()
     page.get_by_role("button", name="Show it again").click()

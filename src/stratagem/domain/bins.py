@@ -207,7 +207,9 @@ class Bins(Values):
         single = self.bins > 1 and any(EXACT.subtract(b, a) == 1 for a, b in pairwise(keys))
         if not (single and all(text.removeprefix("-").isdecimal() for text in texts)):
             return []
-        return [(first, decimal_text(EXACT.subtract(b, 1))) for first, b in zip(texts, keys[1:], strict=False)]
+        return [
+            (first, decimal_text(EXACT.subtract(b, 1))) for first, b in zip(texts, keys[1:], strict=False)
+        ]
 
     @property
     def link(self) -> str:

@@ -87,7 +87,7 @@ function beyond({ name, size, no_answer: silent, edges, unit }) {
   const [first, last] = [texts[0], texts[texts.length - 1]], found = edges && ends(edges);
   if (kind === "a date" && found) return `before ${found[0][0]}, or after ${found[found.length - 1][1]}`;
   if (kind !== "a number") return `before ${first}, or ${last} or later`;
-  if (first === "0" && (found || !edges)) return `${last}${of} or more, or something else`;
+  if (first === "0") return `${last}${of} or more, or something else`;
   return `less than ${first}${of}, or ${last}${of} or more`;
 }
 

@@ -18,7 +18,7 @@ const $ = (id) => document.getElementById(id);
 const { dataset } = document.querySelector("main"), { submit } = dataset;
 const wordings = new Map(Object.entries(JSON.parse(dataset.questions || "{}"))); // questions by the names of attributes
 const place = submit && new URL(submit, document.baseURI).href;
-let client = null, record = null, many = 0; // questions of the survey that are asked of anybody
+let client = null, record = null, every = [], many = 0; // places and number of the questions that are asked of anybody
 let asked = null, questions = []; // the number of the part that is asked, and its questions
 let consent = null; // whether this person agreed to take part, since this page was loaded; null before they said so
 let fresh = false; // whether the report that is shown was drawn since this page was loaded
@@ -54,7 +54,8 @@ async function start() {
       + "another browser.";
     return;
   }
-  many = new Set(client.parts.flatMap(({ attributes }) => attributes)).size;
+  every = [...new Set(client.parts.flatMap(({ attributes }) => attributes))].sort((a, b) => a - b);
+  many = every.length;
   record = new Record(submit ? `stratagem form ${client.identifier} ${place} ${document.title}` : null, isReport);
   $("experts").hidden = false;
   $("preview").hidden = Boolean(submit);
@@ -74,7 +75,7 @@ async function start() {
 
 /** Say that this form asks nothing here, and why. */
 function unusable(error) {
-  for (const one of document.querySelectorAll("main > section, #ask")) one.hidden = true;
+  for (const one of document.querySelectorAll("#start, #ask, main > section")) one.hidden = true;
   $("outcome").textContent = "This form cannot be used here, and nothing was sent. Try another browser; if that does not "
     + `help, tell the people who run the survey: ${error.message}.`;
 }
@@ -87,7 +88,7 @@ function introduce() {
   $("happens").textContent = many === 1 ? "You are asked this one question."
     : (least === many ? `You are asked ${these}` : `You are asked ${some} of ${these}, drawn at random`) + (listed ? ":" : ".");
   $("all").hidden = !listed;
-  $("all").replaceChildren(...(listed ? client.names.map((_, k) => make("li", { dir: "auto" }, inWords(k))) : []));
+  $("all").replaceChildren(...(listed ? every.map((k) => make("li", { dir: "auto" }, inWords(k))) : []));
   const which = isSurvey() ? ` and which ${most === 1 ? "question it was" : "questions they were"}` : "";
   $("reveals").textContent = submit
     ? `What is sent is only what chance made of your answer${which}. You see it first, and can still say no. As with every web `
