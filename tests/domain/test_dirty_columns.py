@@ -331,6 +331,7 @@ def test_answers_call_the_last_value_other():
     day = Attribute("day", Bins(("2026-01-01", "2026-02-01", "2026-03-01")))
     assert day.value(1) == ("2026-02-01", "2026-03-01")
     assert day.text(0, 1) == "day from 2026-01 to 2026-02"
+    assert day.text(None, 1) == "day below 2026-03"
 
 
 @pytest.mark.exhaustive

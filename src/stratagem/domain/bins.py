@@ -221,7 +221,8 @@ class Bins(Values):
         return self.edges[low], self.edges[high + 1]
 
     def limit(self, high: int) -> str:
-        return self.edges[high + 1]
+        edge = self.edges[high + 1]
+        return edge[: len(self._names[0][0])] if self.moments and self._names else edge
 
     def apart(self, low: int, high: int) -> tuple[int, ...]:
         return tuple(range(max(low, self.bins), high + 1))
