@@ -8,6 +8,7 @@ from stratagem.mechanism.webpage import write_web_client
 
 ADDRESS = "http://localhost:9/reports"
 GIVE, SEND, DECLINE = "Show what will be sent", "Send", "Don’t send"
+START, REFUSE = "Start", "I do not want to take part"
 
 
 @contextlib.contextmanager
@@ -21,6 +22,8 @@ def forms(browser, folder):
             submit=ADDRESS,
             answer=(200, {"received": 1, "repeated": 0}),
             about="",
+            *,
+            started=True,
             **options,
         ):
             written = write_web_client(folder, found, question, submit, about=about)
@@ -35,13 +38,23 @@ def forms(browser, folder):
 
             page.route(ADDRESS, take)
             page.locator("#experts").wait_for()
+            if started:
+                start(page)
             return page
 
         yield opened
 
 
+def start(page):
+    """Agree to take part, where the page asks that."""
+    page.locator("#experts").wait_for()
+    if page.locator("#start").is_visible():
+        page.get_by_role("button", name=START, exact=True).click()
+
+
 def drawn(page, label="nein"):
-    """Answer, and return the report that is drawn."""
+    """Agree, answer, and return the report that is drawn."""
+    start(page)
     page.get_by_label(label, exact=True).check()
     page.get_by_role("button", name=GIVE).click()
     page.get_by_role("heading", name="This will be sent:").wait_for()

@@ -6,7 +6,7 @@ import pytest
 from test_form_memory import DENIED, FORGETTING
 
 from browsing import page_of
-from forms import ADDRESS, DECLINE, GIVE, SEND, assert_led_to, forms, send
+from forms import ADDRESS, DECLINE, GIVE, SEND, assert_led_to, forms, send, start
 from memos import survey_of
 from stratagem.mechanism.webpage import write_web_client
 
@@ -14,7 +14,7 @@ FOUND = survey_of("german")
 NAME = f"stratagem {FOUND.identifier}"
 ASKED = [{"Alter": "40 to below 65 Jahre", "Größe": "mittel"}, {"Tür & Tor": "auf"}]
 """The questions of each part, and an answer to each."""
-TOLD = "This survey has 3 questions. By chance, this device asks {}. It asks the same each time."
+TOLD = "Chance chose {} for you. You are asked the same each time."
 
 
 @pytest.fixture
@@ -24,6 +24,7 @@ def show(browser, tmp_path):
 
 
 def asked(page):
+    start(page)
     page.locator("#fields fieldset").first.wait_for()
     return page.locator("#fields legend").all_inner_texts()
 
@@ -38,6 +39,7 @@ def keeping(page, part):
     text = " ".join([str(first), *[str(end - 1)] * (FOUND.strategy.parts[part].strategy.domain_size - 1)])
     page.evaluate("([name, text]) => localStorage.setItem(name, text)", [NAME, f"{text}\n"])
     page.reload()
+    start(page)
 
 
 @pytest.mark.parametrize("part", range(2))
@@ -45,8 +47,8 @@ def test_every_visit_asks_the_same_questions_and_sends_reports_about_them_alone(
     page = show()
     keeping(page, part)
     memo, names = memo_of(page), list(ASKED[part])
-    some = "only this one" if len(names) == 1 else f"only these {len(names)}"
-    for times in ("one report", "2 reports"):
+    some = "this question" if len(names) == 1 else f"these {len(names)} questions"
+    for times in ("one answer", "2 answers"):
         assert asked(page) == names
         assert page.locator("#chosen").inner_text() == TOLD.format(some)
         for answer in ASKED[part].values():
@@ -61,7 +63,7 @@ def test_every_visit_asks_the_same_questions_and_sends_reports_about_them_alone(
         page.reload()
         page.get_by_role("button", name="Answer again").click()
         assert memo_of(page) == memo
-    assert "all your reports about this answer together" in page.locator("#learn").inner_text()
+    assert "everything that you send about this answer" in page.locator("#learn").inner_text()
     page.locator("#experts summary").click()
     page.get_by_text("2 for all reports about one answer together, 0.5 for one alone").wait_for()
     page.get_by_text("which questions it asks, a permanent report for each possible answer").wait_for()
@@ -92,7 +94,7 @@ def test_declining_and_a_preview_keep_the_part_too(show):
     page.get_by_role("button", name="Show it again").click()
     page.get_by_role("button", name=SEND, exact=True).wait_for()
     preview = show(submit="")
-    assert preview.locator("#chosen").inner_text().endswith("It asks the same each time.")
+    assert preview.locator("#chosen").inner_text().endswith("You are asked the same each time.")
     seen = asked(preview)
     preview.reload()
     assert asked(preview) == seen

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from browsing import page_of
-from forms import ADDRESS, DECLINE, GIVE, SEND, assert_led_to, drawn, forms, send
+from forms import ADDRESS, DECLINE, GIVE, SEND, assert_led_to, drawn, forms, send, start
 from mechanisms import mechanism
 from memos import memoised
 from stratagem.mechanism.webpage import write_web_client
@@ -63,6 +63,7 @@ def test_another_question_is_another_survey(show):
     assert_led_to(page, "Thank you, sent once.")
     ask_otherwise(page, "Milch?")
     page.reload()
+    start(page)
     page.get_by_role("group", name="Milch?").wait_for()
     second = drawn(page)
     send(page)
@@ -89,7 +90,7 @@ def test_under_another_question_a_memo_is_the_same(show):
 def test_who_shares_a_device_is_told_what_to_do(show):
     page = show(mechanism("labels"))
     hint = page.get_by_text(
-        "If somebody else answered here and you have not, open this page in another browser or in a private window"
+        "If somebody else answered here and you have not, open this page in another browser to give your own"
     )
     assert not hint.is_visible()
     drawn(page)
@@ -99,6 +100,17 @@ def test_who_shares_a_device_is_told_what_to_do(show):
     send(page)
     assert_led_to(page, "Thank you, sent once.")
     assert hint.is_visible()
+
+
+def test_who_refuses_is_not_told_how_to_draw_again(show):
+    page = show(mechanism("labels"))
+    drawn(page)
+    page.reload()
+    page.get_by_role("button", name=DECLINE).click()
+    assert_led_to(page, "Nothing was sent.")
+    shown = page.locator("main").inner_text()
+    assert "another browser" not in shown
+    assert "private window" not in page.locator("main").text_content()
 
 
 def test_another_tab_shows_the_same(show):
@@ -118,6 +130,7 @@ def test_a_tab_that_was_not_told_draws_and_sends_no_second_report(show):
     other = page.context.new_page()
     other.add_init_script("window.addEventListener = () => {}")
     other.goto(page.url)
+    start(other)
     other.get_by_label("ja", exact=True).check()
     report = drawn(page)
     other.get_by_role("button", name=GIVE).click()
@@ -134,11 +147,19 @@ def test_a_tab_that_was_not_told_draws_and_sends_no_second_report(show):
 @pytest.mark.parametrize(
     ("answer", "words", "tried"),
     [
-        ((0, None), "your report may have arrived or not", True),
-        ((504, {}), "your report may have arrived or not", True),
-        ((200, {}), "your report may have arrived or not", True),
-        ((429, {"error": "more"}), "The survey is busy and has not taken your report. Wait a minute.", False),
-        ((503, {"error": "more"}), "The survey is busy and has not taken your report. Wait a minute.", False),
+        ((0, None), "what you sent may have arrived or not", True),
+        ((504, {}), "what you sent may have arrived or not", True),
+        ((200, {}), "what you sent may have arrived or not", True),
+        (
+            (429, {"error": "more"}),
+            "The survey is busy and has not taken what you sent. Wait a minute.",
+            False,
+        ),
+        (
+            (503, {"error": "more"}),
+            "The survey is busy and has not taken what you sent. Wait a minute.",
+            False,
+        ),
         ((400, {"error": "no report"}), "people who run the survey (status 400: no report).", False),
     ],
 )
@@ -162,7 +183,7 @@ def test_a_report_that_is_not_acknowledged_is_sent_again_with_its_id(answer, wor
 def test_a_browser_that_keeps_nothing_is_said_to(script, show):
     page = show(mechanism("labels"), script=script)
     page.get_by_text(
-        "A second report would tell others more about your answer, so please answer only once"
+        "A second answer would tell others more about your answer, so please answer only once"
     ).wait_for()
     promises = (
         "drawn once",
@@ -189,6 +210,7 @@ def test_a_browser_that_keeps_nothing_is_said_to(script, show):
     assert_led_to(page, "Thank you, sent once.")
     assert promised() == []
     page.reload()
+    start(page)
     page.get_by_text("please answer only once").wait_for()
     assert page.locator("#ask").is_visible()
     assert page.complaints == []
@@ -213,12 +235,12 @@ def test_the_page_of_a_memo_keeps_it_and_states_the_epsilon_of_all_reports(show)
     page.get_by_text(
         "It may be the same as before. You cannot change this answer after this step."
     ).wait_for()
-    for times in ("one report", "2 reports"):
+    for times in ("one answer", "2 answers"):
         drawn(page, "2")
         memo = page.evaluate("(name) => localStorage.getItem(name)", f"stratagem {found.identifier}")
         learn = page.locator("#learn").inner_text()
-        assert "all your reports about this answer together, however many you send" in learn
-        assert "thinks both equally likely" in learn
+        assert "everything that you send about this answer, however often" in learn
+        assert "Take any two answers" in learn
         assert "at most 88.1 % sure" in learn
         assert "with two different answers in turn the 88.1 % become 98.3 %, with three 99.76 %." in learn
         send(page)

@@ -8,7 +8,7 @@ import pytest
 
 import stratagem as st
 from browsing import page_of
-from forms import ADDRESS, DECLINE, GIVE, SEND, assert_led_to, drawn, forms, send
+from forms import ADDRESS, DECLINE, GIVE, REFUSE, SEND, START, assert_led_to, drawn, forms, send, start
 from mechanisms import mechanism
 from reading import low_contrast
 from stratagem.mechanism.mechanism import Mechanism
@@ -42,7 +42,7 @@ def test_the_report_that_is_shown_is_sent_once_and_nothing_else(show):
     report = drawn(page)
     jsonschema.validate(report, found.bundle["report"])
     assert page.locator("#words li").all_inner_texts() == [["ja", "nein", "weiß nicht ☂"][report["output"]]]
-    said = "A random group, here of one answer only. It may or may not hold your own answer:"
+    said = "One answer, drawn at random. It may or may not be your own:"
     assert page.locator("#words p").first.inner_text() == said
     assert page.posted == []
     send(page)
@@ -95,11 +95,13 @@ KINDS = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_first_step_says_who_asks_what_is_drawn_and_what_to_do_where_no_answer_fits(kind, show):
     found, words, closed = KINDS[kind]
-    page = show(found(), about=f"The town asks.\n{HTML}")
+    page = show(found(), about=f"The town asks.\n{HTML}", started=False)
+    first = " ".join(page.locator("main").inner_text().split())
+    assert first.startswith(f"The town asks. {HTML} Ja? You are asked this one question.")
+    start(page)
     page.locator("#fields input, #fields select").first.wait_for()
     first = " ".join(page.locator("main").inner_text().split())
-    assert first.startswith(f"The town asks. {HTML} Ja?")
-    assert f"What is sent is drawn at random{words} You see it" in first
+    assert f"What is sent is drawn at random{words}" in first
     assert ("If no answer fits, please do not send one." in first) == closed
     assert page.complaints == []
 
@@ -109,8 +111,8 @@ def test_the_first_step_says_how_to_refuse_and_how_often_it_sends(show):
     page = show(mechanism("labels"), viewport={"width": 360, "height": 640})
     first = " ".join(page.locator("#ask").inner_text().split())
     for words in (
-        "You see it before you decide. Do not decide by what was drawn: that would tell something about your answer.",
-        "To refuse, press “Don’t send” then, or close this page now: nothing is sent.",
+        "If you do not want to answer, close this page now.",
+        "Do not decide by what was drawn: that would tell something about your answer.",
         "It is sent once: if you open this page again, nothing more is sent.",
     ):
         assert words in first
@@ -152,7 +154,7 @@ def test_without_an_address_it_is_a_preview(show):
 
 
 def test_the_keyboard_is_enough(show):
-    page = show(mechanism("labels"))
+    page = show(mechanism("labels"), started=False)
     order = []
 
     def press(key):
@@ -161,7 +163,12 @@ def test_the_keyboard_is_enough(show):
             page.evaluate("document.activeElement.textContent.trim() || document.activeElement.type")
         )
 
-    for key in ("Tab", "Space", "ArrowDown", "Tab", "Enter"):
+    for key in ("Tab", "Tab", "Enter", "Tab", "Enter"):
+        press(key)
+    assert order == [START, REFUSE, "Nothing was sent.", "Back", START]
+    order.clear()
+    press("Enter")
+    for key in ("Space", "ArrowDown", "Tab", "Enter"):
         press(key)
     assert order[-2:] == [GIVE, "This will be sent:"]
     press("Tab")
@@ -191,7 +198,7 @@ def test_a_screen_reader_hears_the_question_the_answers_and_what_is_wrong(show):
     ("kind", "typed", "wrong", "sentence"),
     [
         ("numbers", "64", "65", "Please give a whole number from 0 to 64."),
-        ("bins", "-27.5", "35", "Please give a number from -30 to below 35."),
+        ("bins", "-27.5", "35", "Please give a whole number from -30 to 34."),
         (
             "labels",
             "Größe 7",
@@ -216,7 +223,7 @@ def test_of_many_answers_one_is_typed(kind, typed, wrong, sentence, show):
     if json.loads(page.locator("#report").text_content())["output"] == 0:  # as likely for every answer
         assert first == "A code number that was drawn at random: 0."
         return
-    assert first == "A random group of answers. It may or may not hold your own answer:"
+    assert first == "A group of answers, drawn at random. It may or may not hold your own answer:"
     assert page.locator("#words img").count() == 0
     if kind == "labels":
         page.locator("#words summary").click()
@@ -283,7 +290,7 @@ def test_nothing_technical_stands_above_the_details(show):
         assert word not in shown
     assert page.locator("input[type=file], canvas, svg, img").count() == 0
     assert (
-        "Of 100 people, about 69 send a report that holds their own answer, and 31 one that does not."
+        "Of 100 people, about 69 send something that holds their own answer, and 31 something that does not."
         in shown
     )
     assert "at most 81.8 % sure" in shown  # e^1.5/(1 + e^1.5) = 0.81757
@@ -328,9 +335,9 @@ def test_it_can_be_read_by_day_and_night_on_narrow_and_wide_screens(language, wi
 
 
 LEFT_OUT = {
-    "radios": (st.bins([0, 18, 65], other=True, no_answer=True), "group"),
-    "labels": (st.labels("ja", "nein", "other", no_answer=True), "group"),
-    "a list": (st.bins("0:60:3", other=True, no_answer=True), "list"),
+    "radios": (st.bins([15, 18, 65], other=True, no_answer=True), "less than 15, or 65 or more"),
+    "labels": (st.labels("ja", "nein", "other", no_answer=True), "something else"),
+    "a list": (st.bins("0:60:3", other=True, no_answer=True), "60 or more, or something else"),
     "typed": (st.bins("0:80:1", no_answer=True), "typed"),
     "typed labels": (st.labels(*(f"Größe {k}" for k in range(70)), no_answer=True), "typed"),
 }
@@ -345,13 +352,13 @@ def test_no_answer_and_other_are_two_choices(name, show):
     page.evaluate("() => { crypto.getRandomValues = (bytes) => bytes.fill(127); }")
     page.get_by_role("button", name=GIVE).click()
     page.get_by_role("alert").get_by_text("Please give").wait_for()
-    if kind == "list":
+    if name == "a list":
         options = page.get_by_role("combobox").locator("option").all_inner_texts()
-        assert options[-2:] == ["other", "No answer"]
+        assert options[-2:] == [kind, "No answer"]
         page.get_by_role("combobox").select_option("No answer")
-    elif kind == "group":
+    elif kind != "typed":
         names = page.get_by_role("group", name="Ja?").locator("label").all_inner_texts()
-        assert [text.strip() for text in names[-2:]] == ["other", "No answer"]
+        assert [text.strip() for text in names[-2:]] == [kind, "No answer"]
         page.get_by_label("No answer", exact=True).check()
     else:
         page.get_by_text("or tick “No answer”").first.wait_for()

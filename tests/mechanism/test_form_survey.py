@@ -7,8 +7,9 @@ from itertools import accumulate, pairwise
 import pytest
 from test_form_memory import DENIED
 
-from forms import DECLINE, GIVE, SEND, assert_led_to, forms, send
+from forms import DECLINE, GIVE, REFUSE, SEND, assert_led_to, forms, send, start
 from mechanisms import mechanism
+from memos import survey_of
 from reading import low_contrast
 from stratagem.workloads.serial import over
 
@@ -22,7 +23,7 @@ ASKED = [
     {"Größe": ["übergroß", "mittel", "nö"]},
 ]
 """The questions of each part, with their answers."""
-TOLD = "This survey has 3 questions. By chance, this device asks {}. Loading this page again does not change that."
+TOLD = "Chance chose {} for you. Loading this page again does not change that."
 FIRST = [0, *accumulate(one["share"] for one in FOUND.bundle["table"]["parts"])]
 """The first number below 2^32 that draws each part."""
 
@@ -71,21 +72,63 @@ def kept(page):
     return page.evaluate("JSON.stringify(Object.entries(localStorage))")
 
 
+COUNTED = """{
+  const real = crypto.getRandomValues.bind(crypto);
+  globalThis.drawn = 0;
+  crypto.getRandomValues = (bytes) => { globalThis.drawn += 1; return real(bytes); };
+}"""
+
+
+@pytest.mark.parametrize("found", [FOUND, survey_of("german")], ids=["once", "memo"])
+def test_before_anything_is_drawn_people_are_asked_whether_they_take_part(found, show):
+    page = show(found=found, script=COUNTED, started=False, viewport={"width": 360, "height": 640})
+    first = " ".join(page.locator("main").inner_text().split())
+    order = [
+        "Wie wohnen Sie?",
+        "You are asked some of these 3 questions, drawn at random: Alter Größe Tür & Tor",
+        "So that nobody can be sure what you answered, chance may change your answer before it leaves this device.",
+        "You do not have to take part.",
+        "What is sent is only what chance made of your answer and which questions they were.",
+        "Start",
+        REFUSE,
+    ]
+    places = [first.find(one) for one in order]
+    assert -1 not in places
+    assert places == sorted(places)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    assert low_contrast(page) == []
+    page.get_by_role("button", name=REFUSE).click()
+    assert_led_to(page, "Nothing was sent.")
+    assert (
+        page.locator("#done").inner_text().split("\n\n")[1]
+        == "You do not take part. You can close this page."
+    )
+    assert page.evaluate("drawn") == 0
+    assert "part" not in kept(page)
+    assert page.evaluate("(name) => localStorage.getItem(name)", f"stratagem {found.identifier}") is None
+    page.reload()
+    page.locator("#start").wait_for()
+    page.get_by_role("button", name=REFUSE).click()
+    page.get_by_role("button", name="Back").click()
+    start(page)
+    page.locator("#fields fieldset").first.wait_for()
+    assert page.evaluate("drawn") > 0
+    assert (page.posted, page.complaints) == ([], [])
+
+
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("part", range(3))
 def test_only_the_questions_of_the_part_are_asked_and_the_report_says_which(part, show):
     page = show(part)
     assert asked(page) == ASKED[part]
     names = list(ASKED[part])
-    some = "only this one" if len(names) == 1 else f"only these {len(names)}"
+    some = "this question" if len(names) == 1 else f"these {len(names)} questions"
     assert page.locator("#chosen").inner_text() == TOLD.format(some)
     report = drawn(page, *(answers[-1] for answers in ASKED[part].values()))
     first, last = list(pairwise(FOUND.strategy.offsets))[part]
     assert first <= report["output"] < last
     stated = page.locator("#words p").first.inner_text()
-    which = f"Which of the 3 questions it is about: {' and '.join(names)}."
-    assert stated == f"{which} Chance chose that before you answered."
-    assert "which of the questions you were asked" in page.locator("#learn").inner_text()
+    assert stated == f"Which of the 3 questions it is about: {' and '.join(names)}."
     others = {name for one in ASKED for name in one} - set(names)
     shown = page.locator("main").inner_text()
     assert not [name for name in others if name in shown]
@@ -104,7 +147,7 @@ def test_how_often_a_report_holds_the_own_answer_is_said_of_the_part(show):
     for part, people in ((1, "73"), (2, "58")):
         page = show(part)
         drawn(page, ASKED[part][next(iter(ASKED[part]))][0])
-        said = f"Of 100 people, about {people} send a report that holds their own answer"
+        said = f"Of 100 people, about {people} send something that holds their own answer"
         page.get_by_text(said).wait_for()
 
 
@@ -118,6 +161,7 @@ def test_a_reload_and_another_tab_draw_no_other_part(show):
     other.goto(page.url)
     for one in (page, other):
         one.reload()
+        start(one)
         one.locator("#fields fieldset").wait_for()
         assert asked(one) == ASKED[1]
     assert "part" in kept(page)
@@ -131,6 +175,7 @@ def test_a_reload_and_another_tab_draw_no_other_part(show):
     assert json.loads(page.locator("#report").text_content()) == report
     page.evaluate("localStorage.clear()")
     page.reload()
+    start(page)
     page.locator("#fields fieldset").wait_for()
     assert asked(page) == ASKED[2]
 
@@ -157,6 +202,7 @@ def test_a_part_that_is_none_is_drawn_anew(part, show):
         text = f'{{"step":"new","times":0,"part":{part}}}'
         page.evaluate("([name, text]) => localStorage.setItem(name, text)", [name, text])
     page.reload()
+    start(page)
     page.locator("#fields fieldset").wait_for()
     assert asked(page) == ASKED[2]
     assert page.complaints == []
@@ -166,7 +212,7 @@ def test_where_nothing_is_kept_nothing_is_promised(show):
     page = show(1, script=drawing(1) + DENIED)
     assert (
         page.locator("#chosen").inner_text()
-        == "This survey has 3 questions. By chance, this device asks only this one. If you load this page again, "
+        == "Chance chose this question for you. If you load this page again, "
         "another question may be asked."
     )
     report = drawn(page, "zu")
@@ -180,6 +226,7 @@ def test_a_preview_shows_another_part_at_every_look(show):
     page.add_init_script(drawing(1))
     assert page.locator("#chosen").inner_text().endswith("Load this page again to see others.")
     page.reload()
+    start(page)
     page.locator("#fields fieldset").wait_for()
     assert asked(page) == ASKED[1]
     assert page.evaluate("localStorage.length") == 0
@@ -187,7 +234,7 @@ def test_a_preview_shows_another_part_at_every_look(show):
 
 def test_the_keyboard_is_enough(show):
     page = show(0)
-    for key in ("Tab", "Space", "Tab", "ArrowDown", "Tab", "Enter"):
+    for key in ("Space", "Tab", "ArrowDown", "Tab", "Enter"):
         page.keyboard.press(key)
     assert_led_to(page, "This will be sent:")
     page.keyboard.press("Tab")
@@ -235,7 +282,7 @@ def test_questions_are_asked_in_the_words_of_who_asks(show):
     assert told.inner_text() == "Please give one of the answers."
     drawn(page, "18 to below 40 Jahre", "nö")
     stated = page.locator("#words p").first.inner_text()
-    assert stated.startswith('Which of the 3 questions it is about: “Wie alt?” and “Wie "groß" <b>?”. Chance')
+    assert stated.startswith('Which of the 3 questions it is about: “Wie alt?” and “Wie "groß" <b>?”.')
     chips = page.locator("#words li").all_inner_texts()
     assert chips
     assert all(one.startswith(("“Wie alt?”: ", '“Wie "groß" <b>?”: ')) for one in chips)

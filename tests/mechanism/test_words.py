@@ -85,13 +85,48 @@ def test_answers_are_named_as_their_owners_call_them(case, output, texts):
     assert texts_of(mechanism(case), output) == texts
 
 
+NAMED = {
+    "0:7:1": ("1", "", "7 or more, or something else"),
+    "-2:3:1": ("-1", "minutes", "less than -2 minutes, or 3 minutes or more"),
+    "15,16,20,30,85": ("16 to 19", "years", "less than 15 years, or 85 years or more"),
+    "0:70:10": ("10 to below 20", "years", "70 years or more, or something else"),
+    "0:1:0.25": ("0.25 to below 0.5", "", "1 or more, or something else"),
+    "2024-01-01:2025-01-01:1mo": ("2024-02", "", "before 2024-01, or after 2024-12"),
+    "2024-01-01:2025-01-01:3mo": ("2024-04 to 2024-06", "", "before 2024-01, or after 2024-12"),
+    "2020-01-01:2024-01-01:1y": ("2021", "", "before 2020, or after 2023"),
+    "2024-02-28:2024-03-02:1d": ("2024-02-29", "", "before 2024-02-28, or after 2024-03-01"),
+    "2026-01-05:2026-02-02:1w": ("2026-01-12 to 2026-01-18", "", "before 2026-01-05, or after 2026-02-01"),
+    "08:00:20:00:4h": ("12:00 to below 16:00", "", "before 08:00, or 20:00 or later"),
+}
+"""What the second bin is called, its unit, and what lies in none."""
+
+
+@pytest.mark.parametrize("text", NAMED)
+def test_bins_are_called_alike_in_the_form_and_in_tables(text):
+    """Whole numbers, days, months and years by themselves, and only what is not whole by the next edge."""
+    second, unit, beyond = NAMED[text]
+    bins = st.bins(text, other=True, unit=unit)
+    found = Mechanism.of(st.published.randomised_response(bins.size, 1.0), st.histogram(bins), 1.0)
+    (attribute,) = found.attributes
+    shown = [texts_of(found, output) for output in range(bins.size)]
+    assert shown[:-1] == [[attribute.values_text(cell, cell)] for cell in range(bins.size - 1)]
+    assert shown[1] == [f"{second} {attribute.unit}".strip()]
+    assert shown[-1] == [beyond]
+    several = Mechanism.of(st.published.hadamard_response(bins.size, 1.0), st.histogram(bins), 1.0)
+    runs = {
+        text for output in range(several.bundle["table"]["outputs"]) for text in texts_of(several, output)
+    }
+    spans = {attribute.values_text(a, b) for a in range(bins.size - 1) for b in range(a, bins.size - 1)}
+    assert runs <= spans | {beyond}
+
+
 def test_a_set_of_bins_ends_before_other():
     strategy = st.published.hadamard_response(4, 1.0)
     found = Mechanism.of(strategy, st.histogram(st.bins("0:30:10", other=True)), 1.0)
     Q = strategy.dense().matrix
     output = next(y for y in range(len(Q)) if [*(Q[y] > Q[y].mean())][2:] == [True, True])
     texts = texts_of(found, output)
-    assert texts[-2:] == ["20 to below 30", "other"]
+    assert texts[-2:] == ["20 to below 30", "30 or more, or something else"]
 
 
 def test_of_a_hundred_attributes_only_those_that_matter_are_named():

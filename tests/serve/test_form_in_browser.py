@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from forms import drawn
 from mechanisms import mechanism
 from memos import memoised
 from posting import Collector
@@ -29,14 +30,6 @@ def serve(browser, tmp_path):
             return collector, page
 
         yield served
-
-
-def drawn(page, label="nein"):
-    """Answer, and return the report that is drawn."""
-    page.get_by_label(label, exact=True).check()
-    page.get_by_role("button", name="Show what will be sent").click()
-    page.get_by_role("heading", name="This will be sent:").wait_for()
-    return json.loads(page.locator("#report").text_content())
 
 
 def send(page, name="Send"):
@@ -80,9 +73,7 @@ def test_offline_it_says_so_and_sends_the_same_report_later(serve):
     shown = drawn(page)
     page.context.set_offline(True)
     send(page)
-    page.get_by_text(
-        "This device is offline, so your report was not sent. Connect it first. Press Send"
-    ).wait_for()
+    page.get_by_text("This device is offline, so nothing was sent. Connect it first. Press Send").wait_for()
     page.get_by_role("button", name="Don’t send").click()
     page.get_by_role("heading", name="Nothing was sent.").wait_for()
     page.get_by_role("button", name="Show it again").click()
@@ -105,7 +96,7 @@ def test_a_report_whose_acknowledgement_was_lost_counts_once(serve):
 
     page.route("**/reports", lose, times=1)
     send(page)
-    page.get_by_text("your report may have arrived or not").wait_for()
+    page.get_by_text("what you sent may have arrived or not").wait_for()
     assert lost == [{"received": 1, "repeated": 0, "refused": {}}]
     page.reload()
     send(page, "Send again")
@@ -122,7 +113,7 @@ def test_a_busy_server_is_tried_again(serve):
     options = {"headers": {"content-type": "application/x-ndjson"}, "data": flood}
     assert page.request.post(f"{collector.place}/reports", **options).ok
     send(page)
-    page.get_by_text("The survey is busy and has not taken your report.").wait_for()
+    page.get_by_text("The survey is busy and has not taken what you sent.").wait_for()
     page.wait_for_timeout(7000)
     send(page)
     thanked(page)

@@ -12,6 +12,7 @@ from test_application import LINES, TOKEN, counts, served
 from test_form_in_browser import held, send, serve, thanked  # noqa: F401 - serve is a fixture
 
 import stratagem as st
+from forms import start
 from mechanisms import mechanism, shifted
 from node import run
 from posting import Collector, report
@@ -178,6 +179,7 @@ def test_a_part_beside_the_output_is_refused_and_every_end_of_a_part_is_taken(cl
 
 def test_a_report_of_the_form_is_counted(serve):  # noqa: F811
     collector, page = serve(FOUND)
+    start(page)
     page.locator("#fields fieldset").first.wait_for()
     for group in page.locator("#fields fieldset").all():
         group.locator("input").first.check()
@@ -215,8 +217,10 @@ def test_the_questions_of_a_workload_file_are_asked_under_its_title(browser, tmp
     with Collector(tmp_path, FOUND, "--questions", str(asked)) as collector, browser.new_context() as context:
         page = context.new_page()
         page.goto(f"{collector.place}/")
-        page.locator("#fields fieldset").first.wait_for()
+        page.locator("#experts").wait_for()
         assert page.get_by_role("heading", level=1).inner_text() == "Wie wohnen Sie?"
         assert page.locator("#about").inner_text() == "The town asks."
+        start(page)
+        page.locator("#fields fieldset").first.wait_for()
         shown = page.locator("#fields legend").all_inner_texts()
         assert shown in (["Alter", "Wie groß?"], ["Tür & Tor"], ["Wie groß?"])

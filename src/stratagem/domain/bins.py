@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import count, pairwise
 from typing import Any, ClassVar
 
-from stratagem.domain.moment import instant, rule, shortest, spaced_moments, steps_text
+from stratagem.domain.moment import instant, rule, shortest, spaced_moments, steps_text, whole_days
 from stratagem.domain.rounding import floor, spaced_text
 from stratagem.domain.values import ABSENT, NO_ANSWER, OTHER, Bin, Place, Values, is_missing, silence
 from stratagem.io.numeral import EXACT, decimal_text, parse_decimal, parse_number
@@ -33,6 +33,8 @@ FORMS = "START:STOP:STEP nor e0,e1,..."
 class Bins(Values):
     """Bin k holds what is from edge k to below edge k + 1: decimals, or dates and times as texts of ISO 8601.
 
+    Words name whole numbers, days, months and years by the first and the last in a bin, and others by the edges.
+
     Edges and values are compared as the decimals that they are written as. Where the text "other" follows the last
     edge, a value after the bins stands for whatever is in none. With `no_answer` a last one stands for empty and
     missing answers. A date that names its zone is moved to local time in `zone`, a name such as Europe/Berlin of the
@@ -42,6 +44,8 @@ class Bins(Values):
     (3, 0)
     >>> Bins.parse("2026-01-01:2026-03-01:1mo[Europe/Berlin]").cell("2026-01-31T23:30Z")
     1
+    >>> [Bins.parse(text).text(1, 2) for text in ("0:7:1", "0:70:10", "2026-01-01:2027-01-01:1mo")]
+    ['1 to 2', '10 to below 30', '2026-02 to 2026-03']
 
     Raises:
         ValueError: for edges that are none or do not increase, a bin too few, or a zone of none or of no dates.
@@ -51,7 +55,6 @@ class Bins(Values):
     no_answer: bool = False
     zone: str = ""
     texts: ClassVar = ()
-    LINK: ClassVar = " to below "
     UP_TO: ClassVar = "below"
 
     def __post_init__(self) -> None:
@@ -192,8 +195,34 @@ class Bins(Values):
         more = {"or": " or ".join(str(self.value(cell)) for cell in rest)} if rest else {}
         return {"from": ends[0], "below": ends[1]} | more
 
+    @cached_property
+    def _names(self) -> list[tuple[str, str]]:
+        """What each bin begins and ends with where all are whole numbers, days, months or years; else none.
+
+        Numbers are taken as whole if the edges are, and a bin among others holds one of them alone.
+        """
+        keys, texts = self._keys, self.edges[: self.bins + 1]
+        if self.moments:
+            return whole_days(texts)
+        single = self.bins > 1 and any(EXACT.subtract(b, a) == 1 for a, b in pairwise(keys))
+        if not (single and all(text.removeprefix("-").isdecimal() for text in texts)):
+            return []
+        return [
+            (first, decimal_text(EXACT.subtract(b, 1))) for first, b in zip(texts, keys[1:], strict=False)
+        ]
+
+    @property
+    def link(self) -> str:
+        return super().link if self._names else " to below "
+
     def ends(self, low: int, high: int) -> tuple[str, str]:
+        if self._names:
+            return self._names[low][0], self._names[high][1]
         return self.edges[low], self.edges[high + 1]
+
+    def limit(self, high: int) -> str:
+        edge = self.edges[high + 1]
+        return edge[: len(self._names[0][0])] if self.moments and self._names else edge
 
     def apart(self, low: int, high: int) -> tuple[int, ...]:
         return tuple(range(max(low, self.bins), high + 1))

@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 
 CLOCK = "[0-9]{2}:[0-9]{2}(?::[0-9]{2})?"
 DATE = f"[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}(?:[T ]{CLOCK})?"
+DAY = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
 MOMENT = re.compile(rf"({DATE}|{CLOCK})(?:\.([0-9]+))?(Z|[+-][0-9]{{2}}(?::?[0-5][0-9])?)?")
 """A date, with a time or without, or a time of day; a fraction of a second; a zone."""
 SPACED = re.compile(f"(?P<start>{DATE}|{CLOCK}):(?P<stop>{DATE}|{CLOCK}):(?P<number>[0-9]+)(?P<unit>[a-z]+)")
@@ -152,6 +153,19 @@ def steps_text(texts: Sequence[str]) -> str:
             if spaced_moments(text, len(texts)) == tuple(texts):
                 return text
     return ""
+
+
+def whole_days(texts: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the first and the last day, month or year between neighbouring dates; nothing where these have times.
+
+    >>> whole_days(("2024-01-01", "2024-02-01", "2024-04-01")), whole_days(("2024-01-01", "2024-01-08"))
+    ([('2024-01', '2024-01'), ('2024-02', '2024-03')], [('2024-01-01', '2024-01-07')])
+    """
+    if not all(DAY.fullmatch(text) for text in texts):
+        return []
+    kept = next(len(end) for end in ("-01-01", "-01", "") if all(text.endswith(end) for text in texts))
+    letters, day = len(texts[0]) - kept, timedelta(days=1)
+    return [(a[:letters], (_moment(b) - day).isoformat()[:letters]) for a, b in itertools.pairwise(texts)]
 
 
 def _moment(text: str) -> datetime:

@@ -76,7 +76,7 @@ class Values(ABC):
     """Whether the values are dates or times, a bool."""
     zone: Any = ""
     """The zone to whose local time dates are moved that name one."""
-    LINK: ClassVar = " to "
+    link: Any = " to "
     """The word between the first and the last of some values."""
     UP_TO: ClassVar = "up to"
     """The relation to all values up to one."""
@@ -112,6 +112,10 @@ class Values(ABC):
     @abstractmethod
     def ends(self, low: int, high: int) -> tuple[str, str]:
         """Return what the values from `low` to `high` begin and end with, in words."""
+
+    def limit(self, high: int) -> str:
+        """Return in words what the values up to `high` end with."""
+        return self.ends(high, high)[1]
 
     def apart(self, low: int, high: int) -> tuple[int, ...]:
         """Return the last cells from `low` to `high` that words name apart from the order of the others."""
@@ -162,8 +166,8 @@ class Values(ABC):
         high -= len(rest)
         if low is not None and low > high:
             return "=", names
-        first, last = self.ends(high if low is None else low, high)
-        words = last if low is None or first == last else f"{first}{self.LINK}{last}"
+        first, last = ("", self.limit(high)) if low is None else self.ends(low, high)
+        words = last if low is None or first == last else f"{first}{self.link}{last}"
         relation = self.UP_TO if low is None else "=" if low == high else "from"
         return relation, f"{words}{f' {unit}' if unit else ''}{f' or {names}' if names else ''}"
 

@@ -103,10 +103,11 @@ class Quantile:
                 f"too few people to state it: {counted_words(self.answered)}, and it may be that nobody did"
             )
         low, high = self.low_bin, self.high_bin
-        span = self.attribute.values_text(low, high)
+        span, values = self.attribute.values_text(low, high), self.attribute.values
+        alone = low == high and (self.low == self.high or values.link not in span)
         return (
             f"{self.attribute.values_text(self.bin, self.bin)}; {100 * self.confidence:.10g} % sure: "
-            f"{'' if low == high and self.low == self.high else 'from '}{span}"
+            f"{'' if alone else 'from '}{span}"
             f"{'' if self.answered is None else f'; {answered_words(self.answered)}'}"
         )
 

@@ -96,8 +96,9 @@ class Survey:
 
 
 ABOUT = (
-    "# about: who asks, why, and whom to contact. People read it above the questions: take the # away and fill it in.",
-    '# about = "The town library asks, to plan its opening hours. Questions? library@example.org"',
+    "# about: who asks, why, who reads the results, how long they are kept, whom to contact. People read it first:",
+    "# take the # away and fill it in.",
+    '# about = "The library asks, to plan its hours, and deletes all after a year. Questions? library@example.org"',
 )
 """What a written file says of those who ask."""
 VALUES = (

@@ -1,4 +1,4 @@
-/* stratagem: the form. It asks, draws a report once, says in words what it is, and sends it if it is told to. */
+/* stratagem: the form. It says what happens, asks, draws a report once, says in words what it is, and sends it if it is told to. */
 
 import { isOther, make, question, rounded, terms } from "./answer.js";
 import { load } from "./client.js";
@@ -8,6 +8,7 @@ import { OTHER, valuesOf } from "./value.js";
 import { meaning, ownAmong, sureness } from "./words.js";
 
 const RADIOS = 12; // answers that are shown all at once
+const LISTED = 8; // questions that are listed before one of them is drawn
 const SHOWN = 12; // answers of a report that are shown at once; the others can be unfolded
 const PATIENCE = 30_000; // milliseconds in which the survey must acknowledge a report
 const OFFLINE = 0, BUSY = [429, 503], UNSURE = [408, 425, 500, 502, 504]; // statuses; every other one but 200 refuses for good
@@ -17,8 +18,9 @@ const $ = (id) => document.getElementById(id);
 const { dataset } = document.querySelector("main"), { submit } = dataset;
 const wordings = new Map(Object.entries(JSON.parse(dataset.questions || "{}"))); // questions by the names of attributes
 const place = submit && new URL(submit, document.baseURI).href;
-let client = null, record = null, many = 0; // questions of the survey that are asked of anybody
+let client = null, record = null, every = [], many = 0; // places and number of the questions that are asked of anybody
 let asked = null, questions = []; // the number of the part that is asked, and its questions
+let consent = null; // whether this person agreed to take part, since this page was loaded; null before they said so
 let fresh = false; // whether the report that is shown was drawn since this page was loaded
 
 document.title = $("question-title").textContent;
@@ -30,7 +32,9 @@ $("ask").addEventListener("submit", (event) => {
 });
 $("send").addEventListener("click", send);
 $("decline").addEventListener("click", () => move({ step: "declined" }));
-$("again").addEventListener("click", () => move({ step: record.read().report ? "drawn" : "new" }));
+$("agree").addEventListener("click", () => agree(true));
+$("refuse").addEventListener("click", () => agree(false));
+$("again").addEventListener("click", again);
 await start();
 
 /** Load the mechanism, and show where this device stands. */
@@ -39,11 +43,9 @@ async function start() {
   try {
     const { sha256, atMost } = dataset, pinned = { sha256, atMost };
     client = await load(new URL("bundle.ldp.json", document.baseURI), keeping ? pinned : { ...pinned, memo: null });
-    if (client.memo) client.part(); // one that cannot be kept or is damaged asks nothing
+    if (client.memo?.isKept()) client.part(); // one that is damaged asks nothing
   } catch (error) {
-    $("outcome").textContent = "This form cannot be used here, and nothing was sent. Try another browser; if that does not "
-      + `help, tell the people who run the survey: ${error.message}.`;
-    return;
+    return unusable(error);
   }
   const { memo } = client.bundle;
   if (memo && !keeping) {
@@ -52,7 +54,8 @@ async function start() {
       + "another browser.";
     return;
   }
-  many = new Set(client.parts.flatMap(({ attributes }) => attributes)).size;
+  every = [...new Set(client.parts.flatMap(({ attributes }) => attributes))].sort((a, b) => a - b);
+  many = every.length;
   record = new Record(submit ? `stratagem form ${client.identifier} ${place} ${document.title}` : null, isReport);
   $("experts").hidden = false;
   $("preview").hidden = Boolean(submit);
@@ -61,13 +64,54 @@ async function start() {
     $("make").textContent = "Show what would be sent";
     $("review-title").textContent = "This would be sent:";
   }
-  $("learn").textContent = `That you took part${isSurvey() ? ", which of the questions you were asked" : ""} and, as with every `
-    + `web page, when, your network address, and your browser and its language. ${learnt()}`;
-  $("shared").textContent = "If somebody else answered here and you have not, open this page in another browser"
-    + `${memo ? "" : " or in a private window"} to give your own answer. ${memo ? "Always answer in the same browser: another one would"
-      : "Answer only once: a second report would"} tell others more about you.`;
+  introduce();
+  $("learn").textContent = learnt();
+  $("shared").textContent = "If somebody else answered here and you have not, open this page in another browser to give your "
+    + `own answer. ${memo ? "Always answer in the same browser: another one would" : "Answer only once: a second answer would"} `
+    + "tell others more about you.";
   addEventListener("storage", ({ key }) => key !== null && key !== record.name || show()); // another tab of this form
   show();
+}
+
+/** Say that this form asks nothing here, and why. */
+function unusable(error) {
+  for (const one of document.querySelectorAll("#start, #ask, main > section")) one.hidden = true;
+  $("outcome").textContent = "This form cannot be used here, and nothing was sent. Try another browser; if that does not "
+    + `help, tell the people who run the survey: ${error.message}.`;
+}
+
+/** Say before anything is drawn what happens and what is sent. */
+function introduce() {
+  const counts = client.parts.map(({ attributes }) => attributes.length), [least, most] = [Math.min(...counts), Math.max(...counts)];
+  const some = least < most ? "some" : least === 1 ? "one" : String(least), listed = many > 1 && many <= LISTED;
+  const these = `${listed ? "these" : "the"} ${many} questions`;
+  $("happens").textContent = many === 1 ? "You are asked this one question."
+    : (least === many ? `You are asked ${these}` : `You are asked ${some} of ${these}, drawn at random`) + (listed ? ":" : ".");
+  $("all").hidden = !listed;
+  $("all").replaceChildren(...(listed ? every.map((k) => make("li", { dir: "auto" }, inWords(k))) : []));
+  const which = isSurvey() ? ` and which ${most === 1 ? "question it was" : "questions they were"}` : "";
+  $("reveals").textContent = submit
+    ? `What is sent is only what chance made of your answer${which}. You see it first, and can still say no. As with every web `
+      + "page, others can also see that you took part and when, your network address, and your browser and its language."
+    : "You see what would be sent.";
+}
+
+/** Go on to the question, or end here: then nothing is drawn. */
+function agree(wanted) {
+  try {
+    if (wanted && client.memo) client.part(); // one that cannot be kept asks nothing
+  } catch (error) {
+    return unusable(error);
+  }
+  consent = wanted;
+  move({});
+}
+
+/** Go back to what was drawn, to the question of somebody who sends repeatedly, or to the start of who refused there. */
+function again() {
+  const { step, report } = record.read();
+  consent = step === "sent" ? true : null;
+  move({ step: report ? "drawn" : "new" });
 }
 
 /** Return whether a report is about some questions of several. */
@@ -99,10 +143,10 @@ function ask(part) {
     (element.localName === "fieldset" ? element : controls[0]).setAttribute("aria-labelledby", "question-title");
   }
   $("fields").replaceChildren(...questions.map(({ element }) => element));
-  const ones = some === many ? "all of them" : some === 1 ? "only this one" : `only these ${some}`;
-  const lasting = client.memo ? " It asks the same each time." : " Loading this page again does not change that.";
+  const ones = some === many ? `all ${many} questions` : some === 1 ? "this question" : `these ${some} questions`;
+  const lasting = client.memo ? " You are asked the same each time." : " Loading this page again does not change that.";
   $("chosen").hidden = !isSurvey();
-  $("chosen").textContent = `This survey has ${many} questions. By chance, this device asks ${ones}.`
+  $("chosen").textContent = `Chance chose ${ones} for you.`
     + (!submit && !client.memo ? " Load this page again to see others."
       : record.lasting ? lasting : " If you load this page again, another question may be asked.");
   $("drawn").textContent = kindOf(part);
@@ -145,19 +189,23 @@ function isReport({ mechanism, id, output }) {
 function move(change) {
   record.write({ ...record.read(), ...change });
   show();
-  (document.querySelector("main > :not([hidden]) > h2") ?? questions[0].controls[0]).focus();
+  const heading = $("start").hidden ? document.querySelector("main > :not([hidden]) > h2") : $("agree");
+  (heading ?? questions[0].controls[0]).focus();
 }
 
 /** Show where this device stands. */
 function show() {
-  const { step, report, times, tried } = record.read(), waits = step === "drawn";
-  if (step === "new" && drawnPart() !== asked) ask(drawnPart());
-  $("ask").hidden = step !== "new";
+  const { step, report, times, tried } = record.read(), waits = step === "drawn", asks = step === "new" && consent === true;
+  if (asks && drawnPart() !== asked) ask(drawnPart());
+  $("start").hidden = step !== "new" || consent !== null;
+  $("ask").hidden = !asks;
   $("review").hidden = !waits;
-  $("done").hidden = step !== "sent" && step !== "declined";
+  $("done").hidden = step !== "sent" && step !== "declined" && (step !== "new" || consent !== false);
+  $("about").hidden = asks || waits;
   $("once").textContent = once();
-  $("forgetful").hidden = record.lasting;
-  $("shared").hidden = !submit || !record.lasting || (step === "new" && times === 0) || (waits && fresh && times === 0);
+  $("decide").hidden = !submit;
+  $("forgetful").hidden = record.lasting || (step === "new" && !asks);
+  $("shared").hidden = !submit || !record.lasting || step === "declined" || (times === 0 && (step === "new" || (waits && fresh)));
   $("facts").replaceChildren(...terms(facts()));
   $("outcome").textContent = "";
   $("send").textContent = tried ? "Send again" : "Send";
@@ -166,27 +214,34 @@ function show() {
   $("report").textContent = waits ? JSON.stringify(report, null, 2) : "";
   if (step === "sent") tellSent(times);
   if (step === "declined") tellDeclined(tried);
+  if (step === "new" && consent === false) tellRefused();
 }
 
-/** Return in words how to refuse, and how long what will be drawn stands; nothing on a page that sends nothing. */
+/** Return in words how long what will be drawn stands; nothing on a page that sends nothing. */
 function once() {
   if (!submit) return "";
-  const refuse = "To refuse, press “Don’t send” then, or close this page now: nothing is sent.";
-  if (!record.lasting) return `${refuse} What is drawn is kept only until you close this page or load it again.`;
-  return `${refuse} ` + (client.bundle.memo
+  if (!record.lasting) return "What is drawn is kept only until you close this page or load it again.";
+  return client.bundle.memo
     ? "This browser keeps what is drawn once for every possible answer, and not which one is yours. Each time that you "
       + "answer, what is sent is drawn from that. It may be the same as before. You cannot change this answer after this step."
     : "It is drawn once, so you cannot change your answer after this step. It is sent once: if you open this page again, "
-      + "nothing more is sent.");
+      + "nothing more is sent.";
+}
+
+function tellRefused() {
+  $("done-title").textContent = "Nothing was sent.";
+  $("done-text").textContent = "You do not take part. You can close this page.";
+  $("again").hidden = false;
+  $("again").textContent = "Back";
 }
 
 function tellSent(times) {
   const { memo } = client.bundle, kept = record.lasting ? " This device remembers that and sends nothing more." : "";
   $("done-title").textContent = memo ? "Thank you, sent." : "Thank you, sent once.";
   $("done-text").textContent = memo
-    ? `This device has sent ${times === 1 ? "one report" : `${times} reports`} to this survey. This page does not `
+    ? `This device has sent ${times === 1 ? "one answer" : `${times} answers`} to this survey. This page does not `
       + `remind you: when the people who run the survey ask again, open it and answer once. ${learnt()}`
-    : `Your report has arrived, and it counts once.${kept}`;
+    : `What you sent has arrived, and it counts once.${kept}`;
   $("again").hidden = !memo;
   $("again").textContent = "Answer again";
 }
@@ -250,11 +305,11 @@ async function send() {
   const unsure = UNSURE.includes(status);
   move(unsure ? { tried: true } : {});
   $("outcome").textContent = status === OFFLINE
-    ? `This device is offline, so your report was not sent${tried ? " this time" : ""}. Connect it first. ${AGAIN}`
-    : unsure ? `The survey did not answer, so your report may have arrived or not. Check your connection. ${AGAIN}`
+    ? `This device is offline, so nothing was sent${tried ? " this time" : ""}. Connect it first. ${AGAIN}`
+    : unsure ? `The survey did not answer, so what you sent may have arrived or not. Check your connection. ${AGAIN}`
     : BUSY.includes(status)
-      ? `The survey is busy and has not taken your report. Wait a minute. ${AGAIN}`
-      : "The survey refused your report, so it does not count. You did nothing wrong: please tell the people who run the "
+      ? `The survey is busy and has not taken what you sent. Wait a minute. ${AGAIN}`
+      : "The survey refused what you sent, so it does not count. You did nothing wrong: please tell the people who run the "
         + `survey (status ${status}${said ? `: ${said}` : ""}).`;
   $("send").focus();
 }
@@ -282,7 +337,8 @@ function words(output) {
   const code = `A code number that was drawn at random: ${output}.`;
   const yours = `Your own answer may or may not be ${one ? "this one" : "among them"}.`;
   const [before, after] = {
-    set: [`A random group${one ? ", here of one answer only" : " of answers"}. It may or may not hold your own answer:`,
+    set: [one ? "One answer, drawn at random. It may or may not be your own:"
+      : "A group of answers, drawn at random. It may or may not hold your own answer:",
       chances(part)],
     fits: [`${code} It comes up more often for:`, `Every other answer can lead to it too. ${yours}`],
     nothing: [code, "It is as likely for every answer, so it says nothing about yours."],
@@ -306,7 +362,7 @@ function quoted(name) {
 function about(part) {
   const names = client.parts[part].attributes.map((k) => quoted(client.names[k]));
   const listed = LIST.formatToParts(names).map(({ type, value }) => (type === "element" ? make("bdi", value) : value));
-  return make("p", `Which of the ${many} questions it is about: `, ...listed, ". Chance chose that before you answered.");
+  return make("p", `Which of the ${many} questions it is about: `, ...listed, ".");
 }
 
 /** Return an answer in a report, without the question where that is the only one; names and values stay together,
@@ -326,15 +382,15 @@ function chances(part) {
   if (own === null) return "";
   const people = [100, 1e4, 1e6].find((many) => Math.min(own, 1 - own) * many >= 1) ?? 1e8;
   const some = Math.round(own * people), count = (number) => number.toLocaleString("en");
-  return `Of ${count(people)} people, about ${count(some)} send a report that holds their own answer, and `
-    + `${count(people - some)} one that does not.`;
+  return `Of ${count(people)} people, about ${count(some)} send something that holds their own answer, `
+    + `and ${count(people - some)} something that does not.`;
 }
 
 /** Return what reports tell about the person who sends them, in words. */
 function learnt() {
   const { memo } = client.bundle, sure = sureness(memo ? client.permanent : client.epsilon);
-  const seen = memo ? "all your reports about this answer together, however many you send" : "what you send";
-  const told = "Suppose somebody knows that your answer is one of two, and thinks both equally likely. After seeing "
+  const seen = memo ? "everything that you send about this answer, however often" : "what you send";
+  const told = "Take any two answers, and suppose somebody thinks that each is as likely to be yours as the other. After seeing "
     + `${seen}, they can be at most ${sure} sure which of the two it is.`;
   if (!memo) return told;
   const [two, three] = [2, 3].map((values) => sureness(values * client.permanent));

@@ -80,6 +80,11 @@ export class Memo {
     this.reports = null;
   }
 
+  /** Return whether the permanent reports of this person were drawn before, or something else stands in their place. */
+  isKept() {
+    return (this.storage.getItem(this.name) ?? null) !== null;
+  }
+
   /** Return the number of the part that this person keeps. */
   part(source) {
     this.reports ??= this.readOrDraw(source);
@@ -114,7 +119,7 @@ export class Memo {
   readOrDraw(source) {
     let text;
     try {
-      if ((this.storage.getItem(this.name) ?? null) === null) {
+      if (!this.isKept()) {
         this.storage.setItem(this.name, `${this.drawn(source).join(" ")}\n`);
       }
       text = this.storage.getItem(this.name) ?? null;
