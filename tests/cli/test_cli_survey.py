@@ -15,8 +15,8 @@ from reading import Page
 from stratagem.collection.tally import Tally, tally_data
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.mechanism.usable import LEAST, MEANS
-from stratagem.report.question import answer_files, cross_files
 from stratagem.strategies import SurveyPart, SurveyStrategy
+from stratagem.workloads.question import answer_files, cross_files
 
 FILES = ["age", "région-income", "région", "income", "_a_b", "région-income-table"]
 NUMBERS = ["standard_error", "low", "high"]

@@ -109,7 +109,7 @@ def collect(
     write(f"{counted(stored, 'report')} taken now, {state} holds {held}")
     page = state.with_name(f"{state.stem.removesuffix('.reports')}.results.html")
     kept, shown, out = (shlex.quote(str(path)) for path in (file, state, page))
-    words = "" if questions is None else f" --workload {shlex.quote(str(questions))}"
+    words = "" if questions is None else f" --questions {shlex.quote(str(questions))}"
     write_lines([f"next: stratagem estimate {kept} {shown} --method recommended --summary {out}{words}"])
 
 
