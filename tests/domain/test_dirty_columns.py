@@ -86,7 +86,7 @@ REFUSED = {
     ),
     "other not made": (
         ["plain", "age", "--invalid", "other"],
-        "'age' is called 'other': state one as the last",
+        "column 'age' holds 'n/a', which is missing, but none of its values is called 'other'",
     ),
     "no clip for texts": (
         ["ages", "job"],

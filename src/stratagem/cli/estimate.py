@@ -219,16 +219,13 @@ class AnswerOptions:
         from stratagem.workloads.question import folder_files, sheet_files
 
         asked = workload if self.marginal is None else along(workload.domain, self._attributes, histogram)
-        if self.file is not None:
-            first, *paths = sheet_files(self.file, asked)
-            for path in paths:
-                check_free(path, force=force)
-            return [first, *paths]
         if self.folder is None:
-            return []
-        folder = check_folder(self.folder)
-        paths = folder_files(folder, asked)
-        for path in paths if folder.exists() else ():
+            paths = [] if self.file is None else sheet_files(self.file, asked)
+            for path in paths[1:]:
+                check_free(path, force=force)
+            return paths
+        paths = folder_files(check_folder(self.folder), asked)
+        for path in paths if self.folder.exists() else ():
             check_free(path, (".csv",), force=force)
         return paths
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from stratagem.cli.collect import to_ask
+from stratagem.cli.collect import to_ask, to_keep
 from stratagem.cli.command import options
 from stratagem.cli.interruption import keeping, note, progress
 from stratagem.cli.layout import ColumnOptions, policy_options
@@ -198,13 +198,14 @@ class Told:
             "saved": f"{self.out} (mechanism file (bundle), for clients and the aggregator)",
             "and": f"{self.page} (the summary: open it in a browser)",
         }
+        kept = to_keep(self.out, found.mechanism)
         if stated is None:
-            facts["ask"] = to_ask(self.out, found.solution.workload.domain)
+            facts["ask"] = f"{to_ask(self.out, found.solution.workload.domain)}{kept}"
         else:
             facts["survey"] = f"{stated} (write the questions into it, change it, plan it again)"
             facts["again"] = self._again(stated)
             facts["ask"] = (
-                f"stratagem collect {shlex.quote(str(self.out))} --questions {shlex.quote(str(stated))}"
+                f"stratagem collect {shlex.quote(str(self.out))} --questions {shlex.quote(str(stated))}{kept}"
             )
         file = "this file" if found.values() else f"a file of answers, here {ANSWERS}"
         facts["next"] = f"try it on {file}, as it will run on people's devices:"

@@ -190,17 +190,15 @@ class QuestionResult:
             (one, AVERAGE, 1) for one in self.averages.values()
         ]
         for one, names, times in told:
-            ends = [times * number for number in one[2:5]]
-            numbers = (rounded(number, (ends[2] - ends[1]) / 4) for number in ends)
-            found[one.query] |= dict(zip(names, numbers, strict=True))
+            found[one.query] |= _three(names, one, times)
         return found
 
     def overview(self) -> dict[str, Any]:
         """Return for a spreadsheet how many reports there are, how far answers are off, the mean and the median."""
         found, names = self.answers(1), [one.unit for one in self.attributes if one.unit]
-        error, mean, median = 0.0, ("", "", ""), ("", "", "")
+        mean, median = dict.fromkeys(MEAN, ""), ("", "", "")
         if self.mean is not None:
-            mean, error = self.mean[2:5], (self.mean.high - self.mean.low) / 4
+            mean = _three(MEAN, self.mean, 1)
         if (one := self.median) is not None and (one.answered is None or one.answered.low > 0):
             median = one.attribute.words(one.bin, one.bin), one.low, one.high
         typical = self.verdict.error * found.users
@@ -212,7 +210,7 @@ class QuestionResult:
             "usable": "yes" if self.verdict.usable else "no",
             "typical_error": rounded(typical, typical) if self.people else "",
             "unit": names[0] if len(names) == 1 else "",
-            **{name: rounded(end, error) if error else end for name, end in zip(MEAN, mean, strict=True)},
+            **mean,
             **dict(zip(MEDIAN, median, strict=True)),
             "confidence": self.whole.confidence,
         }
@@ -266,6 +264,12 @@ def overall(found: Sequence[QuestionResult], users: int) -> str:
     useless = [one.answers(1).topic for one in found if not one.verdict.usable]
     words = f"not usable: {'; '.join(useless)}" if useless else "the answers can be used"
     return f"{counted(len(found), 'question')}, {counted(users, 'report')}: {words}."
+
+
+def _three(names: Sequence[str], share: Share, times: float) -> dict[str, Any]:
+    """Return a share and its ends so many times, rounded, by their names."""
+    ends = [times * number for number in share[2:5]]
+    return dict(zip(names, (rounded(number, (ends[2] - ends[1]) / 4) for number in ends), strict=True))
 
 
 def _numbers(attribute: Attribute) -> np.ndarray:

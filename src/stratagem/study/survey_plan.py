@@ -260,7 +260,8 @@ def planned(
     if stored and Path(data).suffix.lower() == ".toml":
         if column or reading or any(about.values()):
             raise ValueError(
-                f"{data} states attributes and queries: leave out what is said of values and columns"
+                f"{data} states attributes and queries: leave out what is said of values and columns, and write "
+                "missing, map, decimal and date_format below [attributes.NAME]"
             )
         return _of_file(data, aim)
     alone = column if isinstance(column, str) else None

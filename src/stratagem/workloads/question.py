@@ -169,7 +169,7 @@ def _kind(workload: Workload) -> str:
     return "mean" if np.count_nonzero(~counting(workload.matrix())) == 1 else "moments"
 
 
-UNSAFE = re.compile(r"[^\w-]+|_+")
+UNSAFE = re.compile(r"(?:[^\w-]|_)+")
 """What in a name of an attribute is no part of a file's name on some system, or separates words."""
 ASIDE = re.compile(r"\s*\([^()]*\)$")
 """Words in brackets behind a name, such as a unit."""
@@ -222,7 +222,7 @@ def folder_files(folder: Path, workload: Workload) -> list[Path]:
 
 
 def sheet_files(path: Path, workload: Workload) -> list[Path]:
-    """Return the one file for all answers, and if that is a .csv file the one beside it for a table of all questions."""
+    """Return the file for all answers, and beside a .csv file that for a table of all questions."""
     plain = path.suffix.lower() == ".csv" and are_few(workload)
     return [path, path.with_name(f"{path.stem}-questions.csv")] if plain else [path]
 
