@@ -120,17 +120,16 @@ def plan(
     with progress("planning") as on_step, within(deadline().until(PLANNED)):
         aim = Aim(**wanted, on_step=on_step, on_left_out=None if json else _say, seconds=seconds)
         found = planned(data, asked, aim, {"workload": survey.workload, **about}, reading)
-    told = {"data": data, "out": out, "page": page, "typed": survey.epsilon}
     with keeping():
-        found.save(out, overwrite=True)
+        told = {"data": data, "out": found.save(out, overwrite=True), "page": page, "typed": survey.epsilon}
         with progress("writing the summary"):
             found.mechanism().report(page, **_cover(data, found))
         if isinstance(found, Plan):
             write_result(Planned(found=found, **told), json=json)
             return
         if stated != data:
-            seen = data if data.is_absolute() else os.path.relpath(data, stated.parent)
-            stated.write_text(replace(found, data=str(seen)).survey_file(), encoding="utf-8")
+            seen = str(data) if data.is_absolute() else os.path.relpath(data, stated.parent)
+            stated.write_text(replace(found, data=seen).survey_file(), encoding="utf-8")
         write_result(PlannedSurvey(found=found, stated=stated, **told), json=json)
 
 

@@ -66,10 +66,7 @@ def randomise(
     mechanism = load_mechanism(file, at_most=at_most)
     accepted(mechanism.bundle, at_most, sha256)
     _check_memo(mechanism, memo, rows.data)
-    if value and rows.data is not None:
-        raise ValueError("--value and --data were given, but values come from one of them: leave one out")
-    if questions and rows.data is None:
-        raise ValueError("--questions says how a file is read, but none was given: add --data")
+    _check_source(bool(value), questions, rows.data)
     with progress("randomising"), _opened(out) as target:
         if rows.data is not None:
             columns, policy = read_survey_file(questions, mechanism.domain, rows.column or [], policy)
@@ -82,6 +79,14 @@ def randomise(
             target.flush()
     if not count:
         raise ValueError(NOBODY)
+
+
+def _check_source(values: bool, questions: Path | None, data: Path | None) -> None:
+    """Refuse values beside a file, and a survey file without one."""
+    if values and data is not None:
+        raise ValueError("--value and --data were given, but values come from one of them: leave one out")
+    if questions is not None and data is None:
+        raise ValueError("--questions says how a file is read, but none was given: add --data")
 
 
 def _check_memo(mechanism: Mechanism, memo: str | None, data: Path | None) -> None:

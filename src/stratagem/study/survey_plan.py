@@ -281,8 +281,7 @@ def planned(
             "column alone, or give values={'age': st.bins('18:80:5')}"
         )
     known = Known(values=stated, units=units, only=bool(only))
-    found = _of_columns(sample, list(column or ()), known, aim, reading)
-    return replace(found, data=str(data)) if isinstance(found, SurveyPlan) and stored else found
+    return _of_columns(sample, list(column or ()), known, aim, reading, str(data) if stored else "")
 
 
 def _of_file(path: str | Path, aim: Aim) -> SurveyPlan:
@@ -306,6 +305,7 @@ def _of_columns(
     known: Known,
     aim: Aim,
     reading: Reading,
+    source: str,
 ) -> Plan | SurveyPlan:
     alone = [one for one in wanted if isinstance(one, str)]
     tables = [one for one in wanted if one not in alone]
@@ -329,7 +329,7 @@ def _of_columns(
     rows = int(max(one.x.sum() for one in columns))
     found = _planned(Path(sample.title).stem, columns, questions, aim, aim.people(rows))
     readings = {one.attribute.name: (one.name, one.reading) for one in columns}
-    return replace(found, left_out=tuple(left), readings=readings)
+    return replace(found, left_out=tuple(left), readings=readings, data=source)
 
 
 def _planned(

@@ -226,7 +226,7 @@ def read_survey(path: str | Path) -> SurveyFile:
         domain = recipe.fixed(entry.source)
         queries = tuple(recipe.entries(entry.source, domain))
         readings = recipe.readings(entry.source)
-    return SurveyFile(entry.title, domain, queries, recipe.epsilon, data=recipe.data, readings=readings)
+    return SurveyFile(entry.title, domain, queries, recipe.epsilon, data=str(recipe.data), readings=readings)
 
 
 def stated_epsilon(name: str | Path) -> float | None:

@@ -224,10 +224,13 @@ class Stated:
 
     def reading(self, source: str) -> Reading:
         """Return how the column is read, as far as the file says."""
-        texts = [self.missing or [], [*as_table(self.map or {}, source).values()]]
-        if not all(isinstance(own, list) and all(isinstance(one, str) for one in own) for own in texts):
+        texts = [*as_table(self.map or {}, source).values(), *(self.missing or [])]
+        known = [self.decimal, self.date_format, self.column]
+        if type(self.missing or []) is not list or any(
+            type(one) is not str for one in (*texts, *filter(None, known))
+        ):
             raise ValueError(
-                f'{source}: missing and map hold texts: write missing = ["999"] and map = {{ north = "North" }}'
+                f'{source}: missing, map, decimal, date_format and column hold texts: write for example missing = ["999"]'
             )
         given = {"missing": self.missing, "mapping": self.map}
         given |= {"decimal": self.decimal, "date_format": self.date_format}
