@@ -86,7 +86,7 @@ REFUSED = {
     ),
     "other not made": (
         ["plain", "age", "--invalid", "other"],
-        "column 'age' holds 'n/a', which is missing, but none of its values is called 'other'",
+        "column 'age' holds '-4', which is below 0, but none of its values is called 'other'",
     ),
     "no clip for texts": (
         ["ages", "job"],

@@ -230,7 +230,7 @@ class Stated:
             type(one) is not str for one in (*texts, *filter(None, known))
         ):
             raise ValueError(
-                f'{source}: missing, map, decimal, date_format and column hold texts: write for example missing = ["999"]'
+                f'{source}: missing, map, decimal, date_format and column hold texts: write missing = ["999"]'
             )
         given = {"missing": self.missing, "mapping": self.map}
         given |= {"decimal": self.decimal, "date_format": self.date_format}
