@@ -3,7 +3,11 @@
 import json
 import re
 import shlex
+import signal
+import subprocess
+import sys
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
@@ -167,13 +171,13 @@ def test_a_survey_goes_from_a_file_to_answers_and_back_through_its_file(capsys):
     assert "The intervals of the cells stand in these files: low and high" in " ".join(out.split())
     assert "Per cent of each row, region in rows" in out
     assert sorted(one.name for one in Path("answers").iterdir()) == [
-        *("age.csv", "region-smokes-table.csv", "region-smokes.csv"),
+        *("age.csv", "questions.csv", "region-smokes-table.csv", "region-smokes.csv"),
     ]
     assert "<h1" in Path("results.html").read_text(encoding="utf-8")
     assert "below 30 years" in Path("answers/age.csv").read_text(encoding="utf-8")
     written = Path("answers/region-smokes.csv").read_text(encoding="utf-8")
-    assert written.startswith("region,smokes,people,standard_error,low,high,percent,")
-    assert "North,y," in written
+    assert written.startswith("question,answer,value_1,value_2,people,sum,standard_error,low,high,percent,")
+    assert ",North,y," in written
     assert "\u00d7" not in out  # weights say how much errors count, and multiply no answer
     again = run_json(
         capsys, "plan", "survey.toml", "--users", "600", "--seconds", "4", "-o", "again.ldp.json"
@@ -184,12 +188,12 @@ def test_a_survey_goes_from_a_file_to_answers_and_back_through_its_file(capsys):
     assert status == 0
     for words in (
         "again:  stratagem plan survey.toml --users 600 --epsilon 1.5 --force",
-        "stratagem randomise survey.ldp.json --data answers.csv -o reports.jsonl",
+        "stratagem randomise survey.ldp.json --data survey.csv --questions survey.toml -o reports.jsonl --force",
         "stratagem estimate survey.ldp.json reports.jsonl --method recommended",
     ):
         assert words in " ".join(out.replace("\\\n", " ").split()).replace("again: ", "again:  ")
     assert [one["question"] for one in again["questions"]] == ["age", "region x smokes"]
-    assert (again["columns"], again["commands"]) == ([], [])
+    assert [one["column"] for one in again["columns"]] == ["age", "region", "smokes"]
     assert Path(again["survey"]).read_text(encoding="utf-8") == Path("survey.toml").read_text(
         encoding="utf-8"
     )
@@ -265,3 +269,151 @@ def test_rows_outside_have_a_line_a_column(capsys):
     *lines, sentence = err.splitlines()
     assert lines == ["age: 60 or above 1", "region: unknown label 1"]
     assert sentence.startswith("stratagem: more.csv has 2 of 3 rows outside the domain: ")
+
+
+DOUBT = "don't know"
+MESSY = "id;Age (years);Income, monthly;born;seen;region;smokes\n" + "".join(
+    f"{k + 1};{DOUBT if k % 30 == 1 else 'N/A' if k % 40 == 2 else 20 + 7 * k % 50};"
+    f"{'999' if k % 25 == 3 else f'{1 + k % 4}.{k % 900 + 100},50'};{1 + k % 28:02}/{1 + k % 12:02}/{1950 + k % 40};"
+    f"{1 + k % 12:02}/{1 + k % 7:02}/2024;{('North', 'north', 'South ', 'East')[k % 4]};{'yn'[k % 7 > 2]}\n"
+    for k in range(1200)
+)
+"""1,200 people: ids, one of them 999; words among ages; decimal commas; dates of which one column tells the order."""
+READ = (
+    *("--missing", "Income, monthly=999", "--missing", "Age (years)=don't know"),
+    *("--decimal", "Income, monthly=,", "--date-format", "seen=day-first", "--map", "region=East=West"),
+)
+
+
+def typed(out):
+    """Return the commands that stand in what `plan` writes, in their order."""
+    said = out.replace("\\\n", " ").splitlines()
+    found = [re.sub(r"^(again|ask): +", "", line) for line in said]
+    return [shlex.split(line)[1:] for line in found if line.startswith("stratagem ")]
+
+
+def ran(capsys, command):
+    """Run a command; of a server, the first that it says."""
+    if command[0] != "collect":
+        command = [*command, *["--seconds", "3"] * (command[0] == "plan")]
+        status, _, err = run(capsys, *command)
+        assert status == 0, (command, err)
+        return
+    served = [sys.executable, "-m", "stratagem.cli", *command, "--port", "0"]
+    with subprocess.Popen(served, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        said = list(iter(process.stdout.readline, "Ctrl-C ends the server.\n"))
+        with urlopen(said[0].split()[1]) as page:
+            assert page.status == 200
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=60) == 0, said
+
+
+def test_every_printed_command_runs_and_reads_as_the_plan_did_also_after_planning_again(capsys):
+    Path("messy.csv").write_text(MESSY)
+    status, first, err = run(capsys, "plan", "messy.csv", *READ, "--seconds", "4")
+    assert status == 0
+    assert "id is left out: every row has a number of its own" in " ".join(err.split())
+    placed = r"[\d,]+ of 1,200 rows count as '[^']*'"
+    rows = re.findall(placed, " ".join(first.split()))
+    assert rows[:1] == ["70 of 1,200 rows count as 'no answer'"]
+    for command in typed(first):
+        ran(capsys, command)
+    file = Path("messy.toml").read_text(encoding="utf-8")
+    for line in (
+        'data = "messy.csv"',
+        'column = "Income, monthly"\nmissing = ["999"]\ndecimal = ","',
+        'missing = ["don\'t know"]',
+        'date_format = "day-first"',
+        'map = { East = "West", north = "North" }',
+    ):
+        assert line in file
+    assert file.count('date_format = "day-first"') == 1 + file.count("[attributes.born]")
+    Path("messy.toml").write_text(
+        file.replace("# other", "#  other").replace('"20:70:', '"10:80:'), encoding="utf-8"
+    )
+    status, again, _ = run(capsys, "plan", "messy.toml", "--users", "1200", "--seconds", "4", "--force")
+    assert status == 0
+    assert re.findall(placed, " ".join(again.split())) == rows
+    commands = typed(again)
+    assert [one[0] for one in commands] == ["plan", "collect", "randomise", "estimate"]
+    assert not {"--missing", "--map", "--decimal"} & {word for one in commands for word in one}
+    for command in commands:
+        ran(capsys, command)
+    status, _, err = run(
+        capsys,
+        "randomise",
+        "messy.ldp.json",
+        "--data",
+        "messy.csv",
+        "--questions",
+        "messy.toml",
+        "-o",
+        "more.jsonl",
+    )
+    assert (status, err) == (0, "1,200 reports of 1,200 rows\n")
+
+
+def test_codes_for_gaps_make_no_question_of_a_number_of_the_row(capsys):
+    Path("messy.csv").write_text(MESSY)
+    for missing in ("999", "id=7", "1"):
+        status, _, err = run(
+            capsys,
+            "plan",
+            "messy.csv",
+            *READ,
+            "--missing",
+            missing,
+            "--map",
+            "5=yes",
+            "--seconds",
+            "1",
+            "--force",
+        )
+        assert status == 0
+        assert "id is left out" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (
+            ["--column", "seen"],
+            "do not tell the order of day and month: say --date-format seen=day-first or ",
+        ),
+        (["--column", "seen", "--date-format", "dmy"], "there are day-first, month-first, year-first: write"),
+        (["--column", "smokes", "--decimal", ";"], "it is a comma or a point"),
+        (["--column", "smokes", "--decimal", "id=,", "--decimal", "id=."], "keep one of them"),
+    ],
+)
+def test_what_dates_and_decimals_mean_is_never_guessed(capsys, arguments, words):
+    Path("messy.csv").write_text(MESSY)
+    assert_refused(capsys, ["plan", "messy.csv", *arguments], words)
+
+
+def test_words_among_numbers_are_named_with_what_to_type(capsys):
+    Path("messy.csv").write_text(MESSY)
+    status, out, _ = run(capsys, "plan", "messy.csv", "--column", "Age (years)", "--seconds", "1")
+    assert status == 0
+    said = " ".join(out.split())
+    assert "with the rows of each: \"don't know\" 40. If they stand for no answer, --missing 'Age" in said
+    rows = "".join(f"{20 + k % 9 if k % 4 else 'refused'},{'yn'[k % 2]}\n" for k in range(400))
+    Path("many.csv").write_text(f"age,smokes\n{rows}")
+    status, out, _ = run(capsys, "plan", "many.csv", "--seconds", "1")
+    said = " ".join(out.split())
+    assert "age: 300 rows hold numbers, and 100 texts, with the rows of each: texts 'refused' 100" in said
+    assert "--missing age=refused says so" in said
+
+
+def test_a_label_that_nobody_knows_is_refused_in_a_sentence(capsys):
+    Path("messy.csv").write_text(MESSY)
+    assert (
+        run(capsys, "plan", "messy.csv", "--column", "region", "--column", "smokes", "--seconds", "1")[0] == 0
+    )
+    Path("more.csv").write_text("region,smokes\nNrth,y\nNorth,n\n")
+    command = ["randomise", "messy.ldp.json", "--data", "more.csv", "--invalid", "other"]
+    assert_refused(
+        capsys,
+        command,
+        "column 'region' holds 'Nrth', which is an unknown label, but none of its values is called",
+    )

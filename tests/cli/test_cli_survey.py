@@ -15,10 +15,11 @@ from reading import Page
 from stratagem.collection.tally import Tally, tally_data
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.mechanism.usable import LEAST, MEANS
-from stratagem.report.question import answer_files, cross_files
+from stratagem.report.question import by_question
 from stratagem.strategies import SurveyPart, SurveyStrategy
+from stratagem.workloads.question import answer_files, cross_files
 
-FILES = ["age", "région-income", "région", "income", "_a_b", "région-income-table"]
+FILES = ["age", "région-income", "région", "income", "a_b", "région-income-table", "questions"]
 NUMBERS = ["standard_error", "low", "high"]
 PERCENT = ["percent", "percent_low", "percent_high"]
 PROMISE = ["confidence", "simultaneous"]
@@ -148,7 +149,7 @@ def test_what_is_no_survey_has_no_questions(capsys, tmp_path, monkeypatch):
     save(made, np.full(made.outputs, 50), "c.json")
     assert "questions" not in run_json(capsys, "estimate", "h.ldp.json", "c.json")
     assert run(capsys, "estimate", "h.ldp.json", "c.json", "-o", "answers/")[0] == 0
-    assert [path.name for path in Path("answers").iterdir()] == ["value.csv"]
+    assert sorted(path.name for path in Path("answers").iterdir()) == ["questions.csv", "value.csv"]
 
 
 @pytest.mark.parametrize("out", ["answers/", "there"])
@@ -166,17 +167,43 @@ def test_a_folder_gets_one_tidy_file_a_question(capsys, folder, out):
     for path in paths:
         with path.open(encoding="utf-8", newline="") as file:
             heads[path.stem], *lines[path.stem] = csv.reader(file)
-    ends = ["people", *NUMBERS, *PERCENT, *PROMISE]
-    assert heads["région-income"] == ["région", "income", *ends]
-    assert lines["région-income"][5][:2] == ["Süd", "1000 to below 2000"]
-    assert heads["age"] == ["age", *ends]
-    assert lines["age"][-1][:1] == ["below 50 years"]
-    assert float(lines["age"][-1][1]) == pytest.approx(PEOPLE)
-    assert heads["_a_b"] == ["../a b", *ends]
-    assert heads["income"] == ["income", "sum", *NUMBERS, *PROMISE, "average", "average_low", "average_high"]
-    cells = [float(line[2]) for line in lines["région-income"]]
+    answered = [f"answered_{name}" for name in PERCENT]
+    average = ["average", "average_low", "average_high"]
+    each = ["question", "answer", "value_1", "value_2", "people", "sum"]
+    for name in ("région-income", "age", "a_b", "income", "région"):
+        assert heads[name] == [*each, *NUMBERS, *PERCENT, *answered, *average, *PROMISE], (
+            "the same in every file"
+        )
+    assert lines["région-income"][5][:4] == [
+        "région x income",
+        "Süd, 1000 to below 2000",
+        "Süd",
+        "1000 to below 2000",
+    ]
+    assert lines["age"][-1][:3] == ["age", "below 50 years", "below 50 years"]
+    assert float(lines["age"][-1][4]) == pytest.approx(PEOPLE)
+    (mean,) = (line for line in lines["income"] if line[heads["income"].index("average")])
+    assert (mean[4], bool(mean[5])) == ("", True)
+    told = {one.label: one for one in by_question(estimate(), None)[2].shares()}
+    for line in lines["région"]:
+        numbers = [float(one) if one else None for one in line[12:15]]
+        one = told.get(f"région = {line[1]}")
+        assert (one is None) == (numbers[0] is None), "no answer is no share of those who answered"
+        assert one is None or np.allclose(numbers, [100 * number for number in one[2:5]], atol=0.051)
+    facts = [dict(zip(heads["questions"], line, strict=True)) for line in lines["questions"]]
+    assert [one["question"] for one in facts] == [
+        "age",
+        "région x income",
+        "région",
+        "income, mean",
+        "../a b",
+    ]
+    assert {one["reports"] for one in facts} == {str(PEOPLE)}
+    assert (facts[0]["median"], facts[0]["mean"]) == ("34 to below 42", "")
+    assert float(facts[3]["mean_low"]) < float(facts[3]["mean"]) < float(facts[3]["mean_high"])
+    cells = [float(line[4]) for line in lines["région-income"]]
     assert cells == [round(one.answer, 1) + 0.0 for one in estimate().table("région", "income").answers]
-    shares = [float(line[6]) for line in lines["région-income"]]
+    shares = [float(line[9]) for line in lines["région-income"]]
     assert np.allclose(shares, 100 * np.array(cells) / PEOPLE, atol=0.051)
     table = lines["région-income-table"]
     income = ["0 to below 1000", "1000 to below 2000", "2000 to below 3000", "no answer"]
@@ -201,7 +228,9 @@ def test_one_file_holds_all_questions_in_people_and_per_cent(capsys, folder, mor
     exact = run_json(capsys, *asked)
     with Path("r.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert [*rows[0]][:3] == ["question", "answer", "sum" if more else "people"]
+    assert [*rows[0]][:6] == ["question", "answer", "value_1", "value_2", "people", "sum"]
+    with Path("r-questions.csv").open(encoding="utf-8", newline="") as file:
+        assert next(one["median"] for one in csv.DictReader(file)) == "34 to below 42"
     assert len(rows) == len(exact["answers"])
     assert all(
         len(row[name].partition(".")[2]) == 1 for row in rows for name in ("low", "high", "standard_error")
@@ -248,8 +277,8 @@ def test_no_table_takes_the_file_of_another_question():
 
 def test_all_files_are_looked_at_before_one_is_written(capsys, folder):
     Path("there").mkdir()
-    (Path("there") / "_a_b.csv").write_text("mine")
-    assert_refused(capsys, ["estimate", "s.ldp.json", "c.json", "-o", "there"], "_a_b.csv exists")
+    (Path("there") / "a_b.csv").write_text("mine")
+    assert_refused(capsys, ["estimate", "s.ldp.json", "c.json", "-o", "there"], "a_b.csv exists")
     assert len(list(Path("there").iterdir())) == 1
 
 
@@ -271,10 +300,12 @@ def test_a_folder_that_cannot_be_written_is_refused(capsys, folder, arguments, w
 
 COLLISIONS = {
     "joined": (["a-b", "a", "b"], [("a-b",), ("a", "b")], ["a-b", "a-b-2"]),
-    "case": (["Age", "age"], [("Age",), ("age",)], ["Age", "age-2"]),
+    "case": (["Age", "age"], [("Age",), ("age",)], ["age", "age-2"]),
     "unsafe": (["a/b", "a:b"], [("a/b",), ("a:b",)], ["a_b", "a_b-2"]),
-    "dots": (["..", "ü.ß"], [("..",), ("ü.ß",)], ["_", "ü_ß"]),
+    "dots": (["..", "ü.ß"], [("..",), ("ü.ß",)], ["question", "ü_ß"]),
     "long": (["x" * 300, "y"], [("x" * 300, "y"), ("x" * 300,)], ["x" * 48, f"{'x' * 48}-2"]),
+    "brackets": (["Age (years)", "x (a)", "x (b)"], [("Age (years)",), ("x (b)",)], ["age", "x_b"]),
+    "separators": (["a :: b_ c?", "d"], [("a :: b_ c?",)], ["a_b_c"]),
     "twice": (["a", "b"], [("a",), ("a",), ("b",)], ["a", "a-2", "b"]),
 }
 

@@ -18,9 +18,9 @@ from node import WEB
 from node import run as run_node
 from stratagem.domain.attribute import Attribute
 from stratagem.domain.bins import Bins, edge_text
-from stratagem.domain.columns import distinct, read, stream
+from stratagem.domain.columns import InvalidValuesError, distinct, read, stream
 from stratagem.domain.moment import instant, shortest
-from stratagem.domain.policy import InvalidValuesError, Policy
+from stratagem.domain.policy import Policy
 from stratagem.domain.values import Labels
 from stratagem.mechanism import client
 from stratagem.workloads import Domain
@@ -86,7 +86,7 @@ REFUSED = {
     ),
     "other not made": (
         ["plain", "age", "--invalid", "other"],
-        "'age' is called 'other': state one as the last",
+        "column 'age' holds '-4', which is below 0, but none of its values is called 'other'",
     ),
     "no clip for texts": (
         ["ages", "job"],

@@ -10,15 +10,14 @@ import stratagem as st
 from commands import assert_refused, run, run_json
 from found import found_values
 from stratagem.domain.bins import Bins
-from stratagem.domain.columns import read
+from stratagem.domain.columns import InvalidValuesError, read
 from stratagem.domain.domain import Domain
+from stratagem.domain.file import read_map
 from stratagem.domain.policy import (
-    InvalidValuesError,
     Policy,
     alike,
     folded,
     leading,
-    read_map,
     said,
     spellings,
 )

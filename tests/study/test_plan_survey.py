@@ -9,11 +9,11 @@ import pyarrow
 import pytest
 
 import stratagem as st
+from stratagem.domain.columns import MANY
 from stratagem.estimators import mean_variance
 from stratagem.mechanism.usable import LEAST
 from stratagem.report.content import Cover, ReportContent, along
 from stratagem.report.verdict import verdict
-from stratagem.study.question import MANY
 from stratagem.workloads.given import read_entry, read_survey, stated_epsilon
 
 ROWS = 4 * MANY

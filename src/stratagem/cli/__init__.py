@@ -105,7 +105,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Run one command and exit.
 
     0 done, 1 an audit failed or something given was left out, 2 wrong usage, 130 interrupted, whether or not there
-    was a result to keep.
+    was a result to keep, 141 nobody read the output to its end.
     """
     keep_compiled_code()
     status: str | int | None = 0
@@ -142,7 +142,7 @@ def _run(arguments: list[str]) -> None:
         fail(f"{error.format_message().rstrip('.')}; see stratagem --help")
     except OSError as error:
         if error.errno == errno.EPIPE:
-            fail(str(lost(error)))
+            raise lost(error) from None
         fail(f"{error.filename or 'a file'} cannot be used ({error.strerror or error}): give another path")
     except ValueError as error:
         fail(_sentence(error))
@@ -172,7 +172,7 @@ def _run(arguments: list[str]) -> None:
 def _sentence(error: ValueError) -> str:
     """Return what an error says, with the options that help in place of the library's arguments."""
     from stratagem.collection.reports import AnonymousReportsError
-    from stratagem.domain.policy import InvalidValuesError
+    from stratagem.domain.columns import InvalidValuesError
     from stratagem.io.literal import BareMatrixError
 
     match error:

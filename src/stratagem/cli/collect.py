@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,10 +20,23 @@ from stratagem.mechanism.client import CEILING
 if TYPE_CHECKING:
     from stratagem.cli.serve.server import Server
     from stratagem.domain import Domain
+    from stratagem.mechanism.mechanism import Mechanism
 
 ORIGIN = re.compile(r"\*|https?://[^/\s?#@]+", re.ASCII)
+SUFFIX, STATE = ".ldp.json", ".reports.duckdb"
+"""How the names of mechanism files end, and those of the files that keep their reports."""
 HERE = ("127.0.0.1", "::1", "localhost")
 """Hosts that nobody reaches from another machine."""
+
+
+def to_keep(file: Path, made: Callable[[], Mechanism]) -> str:
+    """Return the option for a file of reports, where the usual one holds those of another mechanism than the file's."""
+    stem, number = file.name.removesuffix(SUFFIX), 1
+    while (path := file.with_name(f"{stem}{f'-{number}' if number > 1 else ''}{STATE}")).exists():
+        with suppress(ValueError), made().collection(path):
+            break
+        number += 1
+    return f" --state {shlex.quote(str(path))}" if number > 1 else ""
 
 
 def to_ask(file: Path, domain: Domain, source: str = "") -> str:
@@ -96,10 +111,10 @@ def collect(
     listen.check()
     from stratagem.cli.serve.server import Server, listening
     from stratagem.math.number import counted
-    from stratagem.mechanism.mechanism import SUFFIX, load_mechanism
+    from stratagem.mechanism.mechanism import load_mechanism
 
     mechanism, question, about = in_words(load_mechanism(file, at_most=at_most), questions, question)
-    state = state or file.with_name(f"{file.name.removesuffix(SUFFIX)}.reports.duckdb")
+    state = state or file.with_name(f"{file.name.removesuffix(SUFFIX)}{STATE}")
     options = {"question": question, "users": users, "origins": listen.cors or (), "rate": listen.rate}
     with listening(listen.host, listen.port) as listener:
         server = Server(mechanism, state, listener, access_log=listen.access_log, about=about, **options)
@@ -109,7 +124,7 @@ def collect(
     write(f"{counted(stored, 'report')} taken now, {state} holds {held}")
     page = state.with_name(f"{state.stem.removesuffix('.reports')}.results.html")
     kept, shown, out = (shlex.quote(str(path)) for path in (file, state, page))
-    words = "" if questions is None else f" --workload {shlex.quote(str(questions))}"
+    words = "" if questions is None else f" --questions {shlex.quote(str(questions))}"
     write_lines([f"next: stratagem estimate {kept} {shown} --method recommended --summary {out}{words}"])
 
 

@@ -157,7 +157,7 @@ class AnswerOptions:
             "--out",
             metavar="PATH",
             help="Write all answers, up to 2^21, to a .csv (rounded), .parquet or .json file; or into a folder, DIR/: "
-            "one .csv a question, and cross tables.",
+            "one .csv a question, cross tables, and questions.csv with reports, medians and means.",
         ),
     ] = None
     plot: PLOT = None
@@ -215,16 +215,17 @@ class AnswerOptions:
     def files(self, workload: Workload, *, force: bool) -> list[Path]:
         """Return the files into which answers are written; refuse those of a folder that exist, before the work."""
         from stratagem.io.target import check_folder
-        from stratagem.report.question import answer_files, cross_files
         from stratagem.workloads import along, histogram
+        from stratagem.workloads.question import folder_files, sheet_files
 
-        if self.folder is None:
-            return [self.file] if self.file is not None else []
-        folder = check_folder(self.folder)
         asked = workload if self.marginal is None else along(workload.domain, self._attributes, histogram)
-        paths = answer_files(folder, asked)
-        paths += cross_files(paths, asked)
-        for path in paths if folder.exists() else ():
+        if self.folder is None:
+            paths = [] if self.file is None else sheet_files(self.file, asked)
+            for path in paths[1:]:
+                check_free(path, force=force)
+            return paths
+        paths = folder_files(check_folder(self.folder), asked)
+        for path in paths if self.folder.exists() else ():
             check_free(path, (".csv",), force=force)
         return paths
 
@@ -258,10 +259,10 @@ class AnswerOptions:
             from stratagem.report.question import write_answers
 
             write_answers(files, told.by_question())
-        elif self.file is not None and self.file.suffix.lower() == ".csv" and told.few:
+        elif len(files) > 1:
             from stratagem.report.question import write_sheet
 
-            write_sheet(self.file, told.by_question(), told.chosen)
+            write_sheet(files, told.by_question(), told.chosen)
         elif self.file is not None:
             told.estimate.save(self.file, told.chosen, overwrite=True)
         if self.summary is not None:

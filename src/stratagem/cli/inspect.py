@@ -17,10 +17,12 @@ from stratagem.cli.option import (
     LABELS,
     PLOT,
     STRATEGY_FILE,
+    SURVEY_FILE,
     ReadingOptions,
     ValueOptions,
     check_free,
     check_plot,
+    read_survey_file,
 )
 from stratagem.cli.output import put, write, write_files, write_json, write_lines, write_result, write_table
 
@@ -127,6 +129,7 @@ def simulate(
             help="The column to read; with several attributes ATTRIBUTE=COLUMN, repeated, by default their namesakes."
         ),
     ] = None,
+    questions: SURVEY_FILE = None,
     edges: EDGES = None,
     labels: LABELS = None,
     repetitions: Annotated[int, Option(min=2, help="How often all people report.")] = 100,
@@ -145,8 +148,9 @@ def simulate(
     policy = reading.policy(data)
     stored = read_saved(file)
     domain = read_values(stored.workload.domain, ValueOptions(edges=edges, labels=labels))
+    column, policy = read_survey_file(questions, domain, column or [], policy)
     with progress("simulating"):
-        users = read(data, domain, read_sources(domain, column or []), policy)
+        users = read(data, domain, read_sources(domain, column), policy)
         found = simulated(stored, domain, users, repetitions=repetitions, seed=seed, shown=queries)
     if plot is not None:
         found.result.plot(plot)

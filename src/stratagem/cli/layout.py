@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Option
 
 from stratagem.cli.command import chosen, options
-from stratagem.cli.option import AS_IS, DECIMAL, MAP, MISSING, ValueOptions
+from stratagem.cli.option import AS_IS, DATE_FORMAT, DECIMAL, MAP, MISSING, ValueOptions
 
 if TYPE_CHECKING:
     from stratagem.domain import Attribute, Bins, Domain, Labels
-    from stratagem.domain.policy import InvalidValuesError, Policy, Reading
+    from stratagem.domain.columns import InvalidValuesError
+    from stratagem.domain.policy import Policy, Reading
 
 ALONE = "value"
 """Name of an attribute that nobody names."""
@@ -44,13 +45,19 @@ class Layout:
 
 def policy_options(policy: Policy) -> list[str]:
     """Return the options that read a file's texts in the same way again."""
-    pairs = [("--missing", text) for text in policy.missing]
-    pairs += [("--map", f"{text}={label}") for text, label in policy.mapping.items()]
-    return [
-        word
-        for pair in (*pairs, *([("--decimal", policy.decimal)] if policy.decimal else []))
-        for word in pair
-    ]
+    from stratagem.domain.policy import Policy
+
+    found = list[str]()
+    for column, one in (
+        ("", policy),
+        *((f"{name}=", Policy(**own)) for name, own in policy.by_column.items()),
+    ):
+        found += [word for text in one.missing for word in ("--missing", f"{column}{text}")]
+        pairs = one.mapping.items()
+        found += [word for text, label in pairs for word in ("--map", f"{column}{text}={label}")]
+        found += ["--decimal", f"{column}{one.decimal}"] if one.decimal else []
+        found += ["--date-format", f"{column}{one.date_format}"] if one.date_format else []
+    return found
 
 
 def derive(
@@ -71,7 +78,8 @@ def derive(
     from stratagem.domain.columns import distinct
     from stratagem.domain.file import stated_order
     from stratagem.domain.policy import STRICT
-    from stratagem.domain.proposal import cautions, found_values, placeholders, sentences
+    from stratagem.domain.proposal import cautions, found_values, sentences
+    from stratagem.domain.rounding import placeholders
 
     sources = _assigned((), named_columns(columns), "--column")
     if not sources:
@@ -212,29 +220,20 @@ class ColumnOptions:
     mapping: MAP = None
     as_is: AS_IS = False
     decimal: DECIMAL = None
+    date_format: DATE_FORMAT = None
 
-    def read(self, column: str | None) -> tuple[dict[str, Any], Reading]:
+    def read(self, data: Path, column: str | None) -> tuple[dict[str, Any], Reading]:
         """Return the values, of the one column or of several by name, and how texts are read, for `planned`."""
         if not any(chosen(self)):
             return {}, {}
+        from stratagem.domain.file import read_texts
+
         names = tuple(text.partition("=")[0] for text in named_columns(None if column is None else [column]))
         stated, units = stated_values(names, self.values)
-        policy = self.policy()
         about = {
             "values": stated.get(*names) if names else stated,
             "only": self.only,
             "unit": units.get(*names) if names else units,
         }
-        return about, {
-            "missing": policy.missing,
-            "mapping": policy.mapping,
-            "as_is": self.as_is,
-            "decimal": self.decimal,
-        }
-
-    def policy(self) -> Policy:
-        """Return how the texts of the columns are read."""
-        from stratagem.domain.policy import Policy, read_map
-
-        mapping = read_map(self.mapping or ())
-        return Policy(missing=tuple(self.missing or ()), mapping=mapping, decimal=self.decimal)
+        texts = {name: getattr(self, name) for name in ("missing", "mapping", "decimal", "date_format")}
+        return about, {**read_texts(data, texts), "as_is": self.as_is}

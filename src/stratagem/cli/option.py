@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 from stratagem.cli.command import LONGEST, options
+from stratagem.cli.interruption import note
 from stratagem.math.deadline import deadline
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from stratagem.domain.policy import Policy
+    from stratagem.domain import Domain
+    from stratagem.domain.policy import Policy, Reading
     from stratagem.mechanism.mechanism import Mechanism
     from stratagem.solvers import Solver
     from stratagem.workloads import Workload
@@ -62,17 +64,38 @@ QUESTIONS = Annotated[
     Path | None,
     Option(help="A workload file, *.toml: the form asks in the words of its questions, below its title."),
 ]
+SURVEY_FILE = Annotated[
+    Path | None,
+    Option(
+        "--questions",
+        help="A survey file, *.toml, that says how columns are read, as `stratagem plan` wrote it.",
+    ),
+]
 AT_MOST = Annotated[float, Option(help="Refuse a mechanism of more epsilon.")]
-MISSING = Annotated[list[str] | None, Option(help="A text that stands for no value, like '?'. Repeatable.")]
+MISSING = Annotated[
+    list[str] | None,
+    Option(help="A text that stands for no value, like '?'; of one column COLUMN=999. Repeatable."),
+]
 DECIMAL = Annotated[
-    str | None, Option(help="What separates decimals, ',' or '.'; the other one separates thousands.")
+    list[str] | None,
+    Option(
+        help="What separates decimals, ',' or '.'; the other one separates thousands. Of one column COLUMN=,. "
+        "Repeatable."
+    ),
+]
+DATE_FORMAT = Annotated[
+    list[str] | None,
+    Option(
+        help="How dates such as 03/04/2024 are meant: day-first, month-first or year-first; of one column "
+        "COLUMN=day-first. Repeatable."
+    ),
 ]
 MAP = Annotated[
     list[str] | None,
     Option(
         "--map",
         help="FROM=TO, such as north=North: a text that stands for another in all columns but those of which it is "
-        "a value and the other is none; or a .csv file of two columns. Repeatable.",
+        "a value and the other is none; or a .csv file of two columns. Of one column COLUMN=FROM=TO. Repeatable.",
     ),
 ]
 AS_IS = Annotated[
@@ -206,6 +229,7 @@ class ReadingOptions:
     missing: MISSING = None
     mapping: MAP = None
     decimal: DECIMAL = None
+    date_format: DATE_FORMAT = None
     clip: Annotated[
         bool, Option("--clip", help="Count numbers, dates and times beyond the edges in the nearest bin.")
     ] = False
@@ -215,17 +239,17 @@ class ReadingOptions:
 
         `as_is` is None for a command that has no such option.
         """
-        from stratagem.domain.policy import STRICT, Policy, read_map
+        from stratagem.domain.file import read_texts
+        from stratagem.domain.policy import STRICT, Policy
 
-        texts = {"missing": tuple(self.missing or ()), "mapping": read_map(self.mapping or ())}
-        policy = Policy(
-            invalid=self.invalid, clip=self.clip, decimal=self.decimal, as_is=bool(as_is), **texts
-        )
+        texts = {name: getattr(self, name) for name in ("missing", "mapping", "decimal", "date_format")}
+        own = {"invalid": self.invalid, "clip": self.clip, "as_is": bool(as_is)}
+        policy = Policy(**{**own, **read_texts(data, texts)})
         if data is None and policy != STRICT:
             own = "" if as_is is None else "--as-is, "
             raise ValueError(
-                f"--invalid, --missing, --map, {own}--decimal and --clip say how a file is read, but none was "
-                "given: add --data and --column"
+                f"--invalid, --missing, --map, {own}--decimal, --date-format and --clip say how a file is read, but "
+                "none was given: add --data and --column"
             )
         return policy
 
@@ -270,6 +294,28 @@ def read_row(path: Path) -> np.ndarray:
     return numbers.ravel() if numbers.size == max(numbers.shape, default=0) else numbers
 
 
+def read_survey_file(
+    path: Path | None, domain: Domain, columns: list[str], policy: Policy
+) -> tuple[list[str], Policy]:
+    """Return the columns of attributes, and how they are read, with what a survey file says beside the options."""
+    from stratagem.cli.layout import read_sources
+    from stratagem.workloads.given import read_survey
+
+    if path is None:
+        return columns, policy
+    known = {name: one for name, one in read_survey(path).readings.items() if name in domain.names}
+    columns = columns or [f"{name}={column}" for name, (column, _) in known.items()]
+    found: dict[str, Reading] = {}
+    for name, column in read_sources(domain, columns).items():
+        own = policy.by_column.get(column, {})
+        stated = known[name][1] if name in known else {}
+        texts = (*stated.get("missing", ()), *own.get("missing", ()))
+        pairs = {**stated.get("mapping", {}), **own.get("mapping", {})}
+        both: Any = {**stated, **own, "missing": texts, "mapping": pairs}
+        found[column] = both
+    return columns, replace(policy, by_column=found)
+
+
 def in_words(mechanism: Mechanism, path: Path | None, question: str) -> tuple[Mechanism, str, str]:
     """Return the mechanism that asks in the words of a workload file, the question or its title, and who asks."""
     if path is None:
@@ -279,9 +325,7 @@ def in_words(mechanism: Mechanism, path: Path | None, question: str) -> tuple[Me
 
     words = {one.name: one.question for one in load(path).domain.attributes if one.question}
     if not words:
-        raise ValueError(
-            f'{path} states no question: write question = "..." below [attributes.NAME], or leave --questions out'
-        )
+        note(f'{path} states no question yet: write question = "..." below [attributes.NAME]')
     if foreign := sorted(words.keys() - {*mechanism.domain.names}):
         known = ", ".join(mechanism.domain.names)
         raise ValueError(f"{path} asks for {foreign[0]}, but the mechanism for {known}: name these")

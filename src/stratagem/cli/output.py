@@ -17,11 +17,14 @@ from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
+from stratagem.domain.moment import ORDERS
 from stratagem.io.screen import WIDTH, folded, visible
 
 if TYPE_CHECKING:
     from stratagem.io.table import Table
 
+UNREAD = 128 + 13
+"""Exit status of what SIGPIPE ends, as shells say it."""
 NARROW = 40
 """Fewest columns for which anything is laid out."""
 
@@ -82,7 +85,8 @@ def put(text: str) -> None:
     """Write a text to standard output, as it is.
 
     Raises:
-        ValueError: if nobody reads it any more, or its disk is full.
+        SystemExit: if nobody reads it any more.
+        ValueError: if its disk is full.
     """
     try:
         sys.stdout.write(text)
@@ -94,7 +98,8 @@ def flush() -> None:
     """Hand on what was written to standard output.
 
     Raises:
-        ValueError: if nobody reads it any more, or its disk is full.
+        SystemExit: if nobody reads it any more.
+        ValueError: if its disk is full.
     """
     try:
         sys.stdout.flush()
@@ -103,15 +108,17 @@ def flush() -> None:
 
 
 def lost(error: OSError) -> ValueError:
-    """Return what to say of a standard output that takes no more, and let the rest go nowhere."""
+    """Return what to say of a standard output that takes no more, and let the rest go nowhere.
+
+    Raises:
+        SystemExit: if nobody reads it any more, as of `| head`: nothing is said then, as other tools end.
+    """
     with suppress(OSError, io.UnsupportedOperation):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
         os.close(nowhere)
     if error.errno == errno.EPIPE:
-        return ValueError(
-            "nobody read the output to its end: let its reader take all of it, or write to a file"
-        )
+        raise SystemExit(UNREAD)
     return ValueError(f"the output cannot be written ({error.strerror or error}): send it to another place")
 
 
@@ -190,9 +197,11 @@ def fail(sentence: str, status: int = 2) -> NoReturn:
 
 OPTIONS = {
     "as_is": "--as-is",
+    "date_format": "--date-format ",
     "at_most": "--at-most ",
     "decimal": "--decimal ",
     "domain": "--domain ",
+    "invalid": "--invalid ",
     "edges": "--edges=",  # may begin with a minus sign
     "labels": "--labels ",
     "mapping": "--map ",
@@ -206,13 +215,29 @@ TYPED = re.compile(r"(?:[a-z]+: +)?(?=stratagem )|(?=--)")
 """What stands before what a person types."""
 LIMIT = re.compile(r"\b(max_seconds|seconds(?= is )|(?<=ask with more )seconds)\b")
 BINS = re.compile(r"values=(?:\{('(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"): )?st\.bins\(('[^']*')\)\}?")
+OWN = re.compile(r"by_column=(\{.*?\}\})")
+"""What is said of single columns."""
 ADVICE = re.compile(rf"\b({'|'.join(OPTIONS)})=('[^']*'|\"[^\"]*\"|\d+|True|\[[^]]*\]|\{{[^}}]*\}})")
 
 
 def translated(sentence: str) -> str:
     """Return a sentence with options in place of keyword arguments: domain='2^6' becomes --domain '2^6'."""
     sentence = sentence.replace("values=st.labels('a', 'b', ...)", "--labels a,b,...")
-    return BINS.sub(_edges, ADVICE.sub(_option, LIMIT.sub("--seconds", sentence)))
+    return BINS.sub(_edges, ADVICE.sub(_option, OWN.sub(_own, LIMIT.sub("--seconds", sentence))))
+
+
+def _own(found: re.Match[str]) -> str:
+    """Return the options COLUMN=VALUE for what is said of single columns."""
+    try:
+        given = ast.literal_eval(found[1])
+    except (SyntaxError, ValueError):  # braces in somebody's own text
+        return found[0]
+    return " ".join(
+        f"{OPTIONS[name]}{shlex.quote(f'{column}={text}')}"
+        for column, own in given.items()
+        for name, texts in own.items()
+        for text in ([texts] if texts in (",", ".", *ORDERS) else texts)
+    )
 
 
 def _edges(found: re.Match[str]) -> str:

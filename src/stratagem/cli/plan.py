@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from stratagem.cli.collect import to_ask
+from stratagem.cli.collect import to_ask, to_keep
 from stratagem.cli.command import options
 from stratagem.cli.interruption import keeping, note, progress
 from stratagem.cli.layout import ColumnOptions, policy_options
@@ -22,7 +23,6 @@ from stratagem.math.deadline import deadline, within
 if TYPE_CHECKING:
     import numpy as np
 
-    from stratagem.domain.policy import Policy
     from stratagem.domain.proposal import Proposal
     from stratagem.io.table import Table
     from stratagem.study.plan import Plan
@@ -32,6 +32,8 @@ ANSWERS = Path("answers.csv")
 """A file of answers that is still to come."""
 TOLD = "--method recommended -o answers/ --summary results.html"
 """How the answers to several questions are told."""
+MADE = ("answers", "results.html")
+"""The files that this makes."""
 PLANNED = 0.7
 """Share of the time after which the search ends; the rest is for the page."""
 
@@ -114,20 +116,20 @@ def plan(
     column = asked if isinstance(asked, str) else None
     out, page, stated = _files(data, column, out, page, force=force)
     wanted = {name: getattr(survey, name) for name in ("users", "error", "epsilon")}
-    about, reading = values.read(column)
+    about, reading = values.read(data, column)
     with progress("planning") as on_step, within(deadline().until(PLANNED)):
         aim = Aim(**wanted, on_step=on_step, on_left_out=None if json else _say, seconds=seconds)
         found = planned(data, asked, aim, {"workload": survey.workload, **about}, reading)
-    told = {"data": data, "policy": values.policy(), "out": out, "page": page, "typed": survey.epsilon}
     with keeping():
-        found.save(out, overwrite=True)
+        told = {"data": data, "out": found.save(out, overwrite=True), "page": page, "typed": survey.epsilon}
         with progress("writing the summary"):
             found.mechanism().report(page, **_cover(data, found))
         if isinstance(found, Plan):
             write_result(Planned(found=found, **told), json=json)
             return
         if stated != data:
-            stated.write_text(found.survey_file(), encoding="utf-8")
+            seen = str(data) if data.is_absolute() else os.path.relpath(data, stated.parent)
+            stated.write_text(replace(found, data=seen).survey_file(), encoding="utf-8")
         write_result(PlannedSurvey(found=found, stated=stated, **told), json=json)
 
 
@@ -172,20 +174,18 @@ class Told:
 
     found: Plan | SurveyPlan
     data: Path
-    policy: Policy
     out: Path
     page: Path
     typed: float | None = None
     """The epsilon that was typed, in place of the one that a survey file states."""
 
-    def try_out(self, read: list[str], estimate: str, spellings: Mapping[str, str]) -> list[str]:
-        """Return the commands that try the mechanism on the file, as it will run on people."""
-        policy = replace(self.policy, mapping={**self.policy.mapping, **spellings})
-        texts = [*read, *map(shlex.quote, policy_options(policy))]
-        bundle, source = shlex.quote(str(self.out)), shlex.quote(str(self.data))
+    def try_out(self, data: Path, read: list[str], estimate: str, *files: str) -> list[str]:
+        """Return the commands that try the mechanism on a file, as it will run on people; `files` are made by them."""
+        bundle, source = shlex.quote(str(self.out)), shlex.quote(str(data))
+        reports = f"-o reports.jsonl{' --force' * Path('reports.jsonl').exists()}"
         return [
-            f"stratagem randomise {bundle} --data {source}{''.join(f' {word}' for word in texts)} -o reports.jsonl",
-            f"stratagem estimate {bundle} reports.jsonl {estimate}",
+            f"stratagem randomise {bundle} --data {source} {' '.join([*read, reports])}",
+            f"stratagem estimate {bundle} reports.jsonl {estimate}{' --force' * any(map(os.path.exists, files))}",
         ]
 
     def said(self, commands: list[str], stated: Path | None = None) -> Iterator[str | Table]:
@@ -197,13 +197,14 @@ class Told:
             "saved": f"{self.out} (mechanism file (bundle), for clients and the aggregator)",
             "and": f"{self.page} (the summary: open it in a browser)",
         }
+        kept = to_keep(self.out, found.mechanism)
         if stated is None:
-            facts["ask"] = to_ask(self.out, found.solution.workload.domain)
+            facts["ask"] = f"{to_ask(self.out, found.solution.workload.domain)}{kept}"
         else:
             facts["survey"] = f"{stated} (write the questions into it, change it, plan it again)"
             facts["again"] = self._again(stated)
             facts["ask"] = (
-                f"stratagem collect {shlex.quote(str(self.out))} --questions {shlex.quote(str(stated))}"
+                f"stratagem collect {shlex.quote(str(self.out))} --questions {shlex.quote(str(stated))}{kept}"
             )
         file = "this file" if found.values() else f"a file of answers, here {ANSWERS}"
         facts["next"] = f"try it on {file}, as it will run on people's devices:"
@@ -255,8 +256,12 @@ class Planned(Told):
         column, attribute = found.column, found.solution.workload.domain.names[0]
         named = column if column == attribute else f"{attribute}={column}"
         median = "--quantile 0.5 " if found.name == "prefix" and found.proposal.ordered else ""
+        policy = replace(found.policy, mapping={**found.policy.mapping, **found.spellings})
         read = [f"--column {shlex.quote(named)}", *_invalid([(found.proposal, found.others)])]
-        return self.try_out(read, f"{median}-o answers.csv", found.spellings)
+        read += map(shlex.quote, policy_options(policy))
+        return self.try_out(
+            self.data, read, f"{median}-o answers.csv", "answers.csv", "answers-questions.csv"
+        )
 
     def record(self) -> dict[str, Any]:
         """Return the plan as named values."""
@@ -296,15 +301,13 @@ class PlannedSurvey(Told):
     @property
     def commands(self) -> list[str]:
         """The commands that try the mechanism on the file, or on one of answers where the plan came from no data."""
-        columns = self.found.columns
+        columns, read = self.found.columns, [f"--questions {shlex.quote(str(self.stated))}"]
         if not columns:
             gaps = any(one.values.other is not None for one in self.found.domain.attributes)
-            return replace(self, data=ANSWERS).try_out(["--invalid other"] * gaps, TOLD, {})
-        names = ((one.attribute.name, one.name) for one in columns)
-        read = [f"--column {shlex.quote(f'{name}={column}')}" for name, column in names if name != column]
+            return self.try_out(ANSWERS, [*read, *["--invalid other"] * gaps], TOLD, *MADE)
         read += _invalid((one.proposal, one.others) for one in columns)
-        spellings = {text: label for one in columns for text, label in one.proposal.values.spellings}
-        return self.try_out(read, TOLD, spellings)
+        data = self.data if self.data != self.stated else self.stated.parent / self.found.data
+        return self.try_out(data, read, TOLD, *MADE)
 
     def record(self) -> dict[str, Any]:
         """Return the plan as named values."""

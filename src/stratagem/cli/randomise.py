@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 from typer import Option
 
 from stratagem.cli.interruption import note, progress
-from stratagem.cli.option import AT_MOST, BUNDLE, FORCE, FileOptions, check_free
+from stratagem.cli.option import (
+    AT_MOST,
+    BUNDLE,
+    FORCE,
+    SURVEY_FILE,
+    FileOptions,
+    check_free,
+    read_survey_file,
+)
 from stratagem.cli.output import lost
 from stratagem.mechanism.client import CEILING, Client, accepted
 
@@ -32,6 +40,7 @@ def randomise(
     value: Annotated[
         list[str] | None, Option(help="A value; with several attributes a JSON object. Repeatable.")
     ] = None,
+    questions: SURVEY_FILE = None,
     at_most: AT_MOST = CEILING,
     sha256: Annotated[str | None, Option(help="Refuse a mechanism of another sha256.")] = None,
     memo: Annotated[
@@ -57,11 +66,11 @@ def randomise(
     mechanism = load_mechanism(file, at_most=at_most)
     accepted(mechanism.bundle, at_most, sha256)
     _check_memo(mechanism, memo, rows.data)
-    if value and rows.data is not None:
-        raise ValueError("--value and --data were given, but values come from one of them: leave one out")
+    _check_source(bool(value), questions, rows.data)
     with progress("randomising"), _opened(out) as target:
         if rows.data is not None:
-            _rows(mechanism, rows.data, rows.column or [], policy, target)
+            columns, policy = read_survey_file(questions, mechanism.domain, rows.column or [], policy)
+            _rows(mechanism, rows.data, columns, policy, target)
             return
         texts = value if value else _lines()
         client, count = Client(mechanism.bundle, memo=memo), 0
@@ -70,6 +79,14 @@ def randomise(
             target.flush()
     if not count:
         raise ValueError(NOBODY)
+
+
+def _check_source(values: bool, questions: Path | None, data: Path | None) -> None:
+    """Refuse values beside a file, and a survey file without one."""
+    if values and data is not None:
+        raise ValueError("--value and --data were given, but values come from one of them: leave one out")
+    if questions is not None and data is None:
+        raise ValueError("--questions says how a file is read, but none was given: add --data")
 
 
 def _check_memo(mechanism: Mechanism, memo: str | None, data: Path | None) -> None:

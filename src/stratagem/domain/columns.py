@@ -4,31 +4,40 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from stratagem.domain.attribute import Attribute
 from stratagem.domain.domain import Domain
-from stratagem.domain.file import batches
-from stratagem.domain.moment import zones_said
+from stratagem.domain.file import batches, stated_order
+from stratagem.domain.moment import date_order, zones_said
 from stratagem.domain.policy import (
+    DROP,
     FAIL,
     STRICT,
-    InvalidValuesError,
     Policy,
+    Reading,
     alike,
     examples,
     like_missing,
     listed,
     said,
     with_commas,
+    with_spellings,
 )
-from stratagem.domain.values import OTHER
+from stratagem.domain.values import ABSENT, OTHER, article, is_missing
+from stratagem.io.numeral import parse_decimal
 from stratagem.math.number import entries
 
 TEXTS = ("not a number", "unknown label", "not a date", "not a time of day")
 """Endings of the reasons that concern a text."""
+NOTHING = ("nan", "NaT", "<NA>")
+"""What missing values of NumPy and pandas are as texts."""
+MANY = 100
+"""Rows from which on a column of whole numbers, each once, is taken for a number of the row."""
 CELLS = 1 << 27
 """Largest number of cells of a data vector (1 GiB)."""
 
@@ -110,6 +119,42 @@ class Data:
         return x
 
 
+class InvalidValuesError(ValueError):
+    """Error for rows with values outside the domain when the policy does not say how to treat them."""
+
+    def __init__(
+        self,
+        path: object,
+        rows: int,
+        counts: Mapping[str, int],
+        texts: Counter[str],
+        spelt: Mapping[str, str],
+        *,
+        has_other: bool,
+        columns: Sequence[str],
+    ) -> None:
+        self.counts, self.has_other = counts, has_other
+        head = f"{path} has {sum(counts.values()):,} of {rows:,} rows outside the domain"
+        advice = f"{with_commas(texts)}{with_spellings(spelt)}"
+        self.fact = f"{head} ({listed(counts)}{f'; {examples(texts)}' if texts else ''}){advice}"
+        self.by_column = tuple(
+            f"{column}: {listed(own)}" for column in columns if (own := _of_column(counts, column, columns))
+        )
+        """The reasons, a line a column."""
+        self.short = f"{head}{advice}"
+        super().__init__(
+            f"{self.fact}; choose invalid='drop' to leave them out, or invalid='other' to count them as the last value "
+            "of an attribute that has one for them"
+        )
+
+
+def _of_column(counts: Mapping[str, int], column: str, columns: Sequence[str]) -> dict[str, int]:
+    """Return the rows by reason of one column, whose name stands before each reason."""
+    longer = tuple(f"{one} " for one in columns if one.startswith(f"{column} "))
+    own = (why for why in counts if why.startswith(f"{column} ") and not why.startswith(longer))
+    return {why.removeprefix(f"{column} "): counts[why] for why in own}
+
+
 def read(path: str | Path, domain: Domain, columns: Mapping[str, str], policy: Policy = STRICT) -> Data:
     """Count the rows of a file in the cells of a domain; every row inside or outside is accounted for."""
     chosen = _chosen(domain, columns)
@@ -131,7 +176,7 @@ def read(path: str | Path, domain: Domain, columns: Mapping[str, str], policy: P
     for k, (one, column) in enumerate(zip(domain.attributes, chosen, strict=True)):
         if one.values.outside and not set(data.coordinates[:, k].tolist()) - set(one.values.outside):
             reasons = {why: count for why, count in data.others.items() if why.startswith(f"{column} ")}
-            reading = policy.about(one.values)
+            reading = policy.of(column).about(one.values)
             texts = tallied(
                 ((i, reading.read(row[k]) or "") for i, row in enumerate(rows)), [row[-1] for row in rows]
             )
@@ -150,7 +195,7 @@ def distinct(path: str | Path, column: str, policy: Policy = STRICT) -> Counter[
     Raises:
         ValueError: for a file that is not CSV or Parquet, or a missing column.
     """
-    return policy.counted(dict(_grouped(Path(path), [column])))
+    return policy.of(column).counted(dict(_grouped(Path(path), [column])))
 
 
 def stream(
@@ -169,6 +214,60 @@ def stream(
         yield _placed(list(different), domain, chosen, policy), np.array(which)
 
 
+class ColumnTexts(NamedTuple):
+    """The texts of one column of data."""
+
+    rows: Counter[str | None]
+    """The rows of every text as it stands there, None where there is none."""
+    policy: Policy
+    """How the column is read, in the order of day and month that its dates tell."""
+    order: tuple[str, ...]
+    """The order of its values, if stated."""
+
+    @property
+    def counts(self) -> Counter[str | None]:
+        """The rows of every text as it is read."""
+        return self.policy.counted(self.rows)
+
+    @property
+    def tells_rows_apart(self) -> bool:
+        """Whether each of many rows holds a whole number of its own, as identifiers do, whatever counts as missing."""
+        plain = replace(self.policy, mapping={})
+        known = {
+            text: n for text, n in self.rows.items() if text and plain.read(text) and not is_missing(text)
+        }
+        numbers = [parse_decimal(plain.read(text) or "") for text in known] if len(known) >= MANY else []
+        alone = bool(numbers) and max(known.values()) == 1
+        return alone and all(
+            number is not None and number == number.to_integral_value() for number in numbers
+        )
+
+
+def column_texts(
+    data: str | Path | Iterable[object], column: str | None, reading: Reading, values: Attribute | None = None
+) -> ColumnTexts:
+    """Return the texts of a column of a file, or of values, and how they are read.
+
+    Raises:
+        ValueError: for dates of which day and month cannot be told apart, unless `values` are no dates.
+    """
+    if strange := reading.keys() - Reading.__annotations__.keys():
+        raise TypeError(f"plan() got an unexpected keyword argument {min(strange)!r}")
+    policy, order = Policy(**reading).of(column or ""), ()
+    if isinstance(data, str | Path):
+        if not column:
+            raise ValueError(f"no column of {data} was named: name the one that holds the answers")
+        rows, order = distinct(data, column), stated_order(Path(data), column)
+    else:
+        rows = Counter(None if value is None or str(value) in NOTHING else str(value) for value in data)
+        kind: Any = getattr(data, "dtype", None)  # an ordered categorical of pandas states its order
+        order = tuple(map(str, kind.categories)) if getattr(kind, "ordered", False) else ()
+    if policy.date_format is None and (values is None or values.values.moments):
+        known = {text: n for text, n in policy.counted(rows).items() if text and not is_missing(text)}
+        policy = replace(policy, date_format=date_order(known, column or ""))
+    return ColumnTexts(rows, policy, order)
+
+
 def _chosen(domain: Domain, columns: Mapping[str, str]) -> list[str]:
     """Return the columns in the order of the attributes."""
     if missing := [name for name in domain.names if name not in columns]:
@@ -180,15 +279,21 @@ def _placed(rows: list[tuple], domain: Domain, columns: list[str], policy: Polic
     """Return the coordinates of all rows; further entries of a row are not read."""
     placed = PlacedRows(np.zeros((len(rows), len(columns)), dtype=np.int64), [""] * len(rows), [], [])
     for position, (attribute, column) in enumerate(zip(domain.attributes, columns, strict=True)):
-        reading = policy.about(attribute.values)
+        reading = policy.of(column).about(attribute.values)
         values = [reading.read(row[position]) for row in rows]
         cells, other = attribute.values.cells(values, clip=policy.clip), attribute.other
         reasons = [(row, f"{column} {why}") for row, why in enumerate(cells.reason) if why]
         if policy.invalid == OTHER and reasons:
             if other is None:
+                row, why = reasons[0][0], cells.reason[reasons[0][0]]
+                held = (
+                    "a row without an answer"
+                    if why == ABSENT
+                    else f"{values[row]!r:.60}, which is {article(why)}"
+                )
                 raise ValueError(
-                    f"{reasons[0][1]} was found, but none of the values that are stated for column {column!r} is "
-                    f"called {OTHER!r}: state one as the last of its edges or labels"
+                    f"column {column!r} holds {held}, but none of its values is called {OTHER!r} to count such rows: "
+                    f"state {OTHER!r} as the last of its edges or labels, or leave such rows out with invalid={DROP!r}"
                 )
             placed.others.extend(reasons)
             reasons = []

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,8 @@ from stratagem.io.toml import nearest
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
+
+    from stratagem.domain.policy import Reading
 
 TEXT_SUFFIXES = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz")
 PARQUET_MAGIC = b"PAR1"
@@ -227,3 +230,80 @@ def _top(connection: DuckDBPyConnection, name: str) -> list[str]:
             names.append(text)
         inner += (children or 0) - bool(inner)
     return names
+
+
+def read_map(given: Iterable[str]) -> dict[str, str]:
+    """Read texts FROM=TO, and the names of CSV files of two columns with a header, as what stands for what."""
+    found: dict[str, str] = {}
+    for one in given:
+        start, equals, target = one.partition("=")
+        rows = [(start, target)] if equals else _pairs(one)
+        for text, label in rows:
+            text, label = text.strip(), label.strip()
+            if found.setdefault(text, label) != label:
+                raise ValueError(f"{text!r} is mapped to {found[text]!r} and to {label!r}: keep one of them")
+    return found
+
+
+def _pairs(path: str) -> list[tuple[str, str]]:
+    if not path.lower().endswith(".csv"):
+        raise ValueError(
+            f"{path!r} maps no text to another: write for example north=North, or name a CSV file"
+        )
+    try:
+        rows = list(csv.reader(Path(path).read_text("utf-8-sig").splitlines(), strict=True))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise ValueError(
+            f"{path} cannot be read ({error}): give a CSV file of two columns in UTF-8"
+        ) from None
+    rows = [row for row in rows if row]
+    if len(rows) < 2 or any(len(row) != 2 for row in rows):
+        raise ValueError(
+            f"{path} is no table of two columns with a header: write a line from,to and the pairs below"
+        )
+    return [(row[0], row[1]) for row in rows[1:]]
+
+
+def read_texts(data: Path | None, given: Mapping[str, Iterable[str] | None]) -> Reading:
+    """Read what options say of the texts of a file: VALUE for all columns, COLUMN=VALUE for one of the file's.
+
+    `given` are the values by the names of `Reading`; a value of `mapping` is FROM=TO, or the name of a CSV file.
+    """
+    texts = {name: list(values or ()) for name, values in given.items()}
+    several = (
+        data is not None
+        and data.suffix.lower() != ".toml"
+        and any("=" in one for own in texts.values() for one in own)
+    )
+    names = sorted(column_names(data), key=len, reverse=True) if data is not None and several else []
+    of_all, own = dict[str, list[str]](), dict[str, dict[str, list[str]]]()
+    for name, values in texts.items():
+        for value in values:
+            column = next((one for one in names if value.startswith(f"{one}=")), "")
+            rest = value[len(column) + 1 :] if column else value
+            if name == "mapping" and "=" not in rest and not rest.lower().endswith(".csv"):
+                column, rest = "", value
+            (own.setdefault(column, {}) if column else of_all).setdefault(name, []).append(rest)
+    by_column = {column: _reading(one, f"{column}=") for column, one in own.items()}
+    found = _reading(of_all, "")
+    if by_column:
+        found["by_column"] = by_column
+    return found
+
+
+def _reading(given: Mapping[str, list[str]], column: str) -> Reading:
+    """Return what options say of one column, or of all."""
+    found: Reading = {}
+    if "missing" in given:
+        found["missing"] = tuple(given["missing"])
+    if "mapping" in given:
+        found["mapping"] = read_map(given["mapping"])
+    for name in ("decimal", "date_format"):
+        if len(one := {*given.get(name, ())}) > 1:
+            said = " and ".join(f"{column}{text}" for text in sorted(one))
+            raise ValueError(
+                f"--{name.replace('_', '-')} was given as {said}, but a column has one: keep one of them"
+            )
+        if one:
+            found[name] = one.pop()
+    return found

@@ -29,6 +29,11 @@ UNITS = {
 MONTHS = {"mo": 1, "y": 12}
 CALENDAR = ((1, "d", 1), (1, "w", 7), (1, "mo", 30), (3, "mo", 91), (1, "y", 365), (10, "y", 3652))
 """Steps of the calendar, and about how many days they have."""
+ORDERS = {"day-first": (2, 1, 0), "month-first": (2, 0, 1), "year-first": (0, 1, 2)}
+"""Where year, month and day stand in dates of numbers with marks between them, such as 03/04/2024."""
+MARKED = re.compile(r"([0-9]{1,4})([./-])([0-9]{1,2})\2([0-9]{1,4})(?:[T ]+([0-9]{1,2}:.*))?")
+DATED = 0.9
+"""Share of the rows of a column that must be such dates for it to count as one of dates."""
 MIDNIGHT = datetime(2000, 1, 1)
 """Date to which times of day are attached for arithmetic."""
 MIDNIGHT_AFTER = "24:00"
@@ -71,6 +76,68 @@ def instant(text: str, zone: str = "") -> str | None:
     except (ValueError, OverflowError):
         return None
     return f"{plain}.{fraction}".rstrip("0").rstrip(".") if fraction else plain
+
+
+def iso_date(text: str, order: str) -> str | None:
+    """Return a date whose parts stand in an order of `ORDERS` as ISO 8601 writes it; None for what is none.
+
+    >>> iso_date("3.4.2024", "day-first"), iso_date("03/04/2024 9:30", "month-first"), iso_date("3/4/24", "day-first")
+    ('2024-04-03', '2024-03-04 09:30', None)
+    """
+    found = MARKED.fullmatch(text.strip())
+    if not found:
+        return None
+    parts = found[1], found[3], found[4]
+    year, month, day = (parts[place] for place in ORDERS[order])
+    if len(year) < 4 or max(len(month), len(day)) > 2:
+        return None
+    clock = found[5] and f" {'0' * (found[5].index(':') < 2)}{found[5]}"
+    date = f"{year}-{month:0>2}-{day:0>2}{clock or ''}"
+    return date if instant(date) else None
+
+
+def date_order(counts: Mapping[str, int], column: str) -> str | None:
+    """Return the order of `ORDERS` in which a column writes its dates, as one of them tells; None without such dates.
+
+    ISO 8601 needs none.
+
+    >>> date_order({"03/04/2024": 1, "13/04/2024": 1}, "day"), date_order({"2024-04-03": 1}, "day")
+    ('day-first', None)
+
+    Raises:
+        ValueError: where no date tells day and month apart, or two contradict each other.
+    """
+    fits = {
+        text: [order for order in ORDERS if iso_date(text, order)]
+        for text in counts
+        if not instant(text.strip())
+    }
+    rows = sum(counts[text] for text, orders in fits.items() if orders)
+    if not rows or rows < DATED * sum(counts.values()):
+        return None
+    told: dict[str, str] = {}
+    for text, orders in fits.items():
+        if len(orders) == 1:
+            told.setdefault(orders[0], text)
+    if len(told) == 1:
+        return next(iter(told))
+    shown = " and ".join(map(repr, told.values())) or repr(
+        next(text for text, orders in fits.items() if orders)
+    )
+    why = "contradict each other in the order" if told else "do not tell the order"
+    days, months = (stating(column, "date_format", order) for order in (*ORDERS,)[:2])
+    raise ValueError(
+        f"the dates of column {column!r}, such as {shown}, {why} of day and month: say {days} or {months}"
+    )
+
+
+def stating(column: str, name: str, given: str | list[str]) -> str:
+    """Return the argument that says how a column is read, or without a name the only one.
+
+    >>> stating("age", "missing", ["?"]), stating("", "date_format", "day-first")
+    ("by_column={'age': {'missing': ['?']}}", "date_format='day-first'")
+    """
+    return f"by_column={{{column!r}: {{{name!r}: {given!r}}}}}" if column else f"{name}={given!r}"
 
 
 def zones_said(counts: Mapping[Any, int], zone: str = "") -> str:

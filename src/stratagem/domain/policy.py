@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypedDict
 from unicodedata import normalize
 
+from stratagem.domain.moment import ORDERS, iso_date, stating
 from stratagem.domain.values import ABSENT, NO_ANSWER, OTHER, Labels, Values, is_missing
 from stratagem.io.numeral import GROUPED, grouped
 from stratagem.math.number import counted
@@ -137,42 +136,14 @@ def leading(text: str) -> tuple[float, int] | None:
     return float(number.replace(",", ".")) * times, bool(above) - bool(below)
 
 
-def read_map(given: Iterable[str]) -> dict[str, str]:
-    """Read texts FROM=TO, and the names of CSV files of two columns with a header, as what stands for what."""
-    found: dict[str, str] = {}
-    for one in given:
-        start, equals, target = one.partition("=")
-        rows = [(start, target)] if equals else _pairs(one)
-        for text, label in rows:
-            text, label = text.strip(), label.strip()
-            if found.setdefault(text, label) != label:
-                raise ValueError(f"{text!r} is mapped to {found[text]!r} and to {label!r}: keep one of them")
-    return found
-
-
-def _pairs(path: str) -> list[tuple[str, str]]:
-    if not path.lower().endswith(".csv"):
-        raise ValueError(
-            f"{path!r} maps no text to another: write for example north=North, or name a CSV file"
-        )
-    try:
-        rows = list(csv.reader(Path(path).read_text("utf-8-sig").splitlines(), strict=True))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise ValueError(
-            f"{path} cannot be read ({error}): give a CSV file of two columns in UTF-8"
-        ) from None
-    rows = [row for row in rows if row]
-    if len(rows) < 2 or any(len(row) != 2 for row in rows):
-        raise ValueError(
-            f"{path} is no table of two columns with a header: write a line from,to and the pairs below"
-        )
-    return [(row[0], row[1]) for row in rows[1:]]
-
-
 FAIL, DROP = "fail", "drop"
 POLICIES = (FAIL, DROP, OTHER)
 SHOWN = 6
 """Largest number of kinds of values that a sentence lists."""
+
+
+TEXTS = ("missing", "mapping", "decimal", "date_format")
+"""What may be said of a single column."""
 
 
 class Reading(TypedDict, total=False):
@@ -182,6 +153,8 @@ class Reading(TypedDict, total=False):
     mapping: Mapping[str, str]
     as_is: bool
     decimal: str | None
+    date_format: str | None
+    by_column: Mapping[str, Reading]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,11 +180,20 @@ class Policy:
     decimal: str | None = None
     """What separates decimals, "," or ".", and the other one thousands: 2.500 is 2500 with ",". None refuses to guess
     at commas."""
+    date_format: str | None = None
+    """Where the day stands in dates such as 03/04/2024: day-first, month-first or year-first. None refuses to guess."""
+    by_column: Mapping[str, Reading] = field(default_factory=dict)
+    """What else holds for single columns, by their names: missing, mapping, decimal and date_format."""
 
     def __post_init__(self) -> None:
         if self.decimal not in (None, ",", "."):
             raise ValueError(
                 f"{self.decimal!r} was given as the mark of decimals, but it is a comma or a point: write decimal=','"
+            )
+        if self.date_format not in (None, *ORDERS):
+            raise ValueError(
+                f"{self.date_format!r} was given as the order of day and month, but there are {', '.join(ORDERS)}: "
+                "write date_format='day-first'"
             )
         if self.invalid not in POLICIES:
             raise ValueError(
@@ -222,13 +204,42 @@ class Policy:
             raise ValueError(
                 f"missing was given as the text {self.missing!r}, but is several: write a tuple of texts"
             )
-        object.__setattr__(self, "missing", tuple(text.strip() for text in self.missing))
+        object.__setattr__(self, "missing", tuple(dict.fromkeys(text.strip() for text in self.missing)))
+        for column in self.by_column:
+            self.of(column)
+
+    def of(self, column: str) -> Policy:
+        """Return how one column is read: what holds for it alone, beside what holds for all."""
+        own = self.by_column.get(column, {})
+        if strange := own.keys() - TEXTS:
+            raise ValueError(
+                f"{min(strange)!r} was given for {column!r}, but a column has {', '.join(TEXTS)}"
+            )
+        return replace(
+            self,
+            by_column={},
+            missing=(*self.missing, *own.get("missing", ())),
+            mapping={**self.mapping, **own.get("mapping", {})},
+            decimal=own.get("decimal") or self.decimal,
+            date_format=own.get("date_format") or self.date_format,
+        )
+
+    def told(self, values: Values) -> Reading:
+        """Return what of this reads a column of these values, with the spellings of its labels."""
+        numbers, spelt = values.edges and not values.moments, dict(values.spellings)
+        kept = {text: to for text, to in self.mapping.items() if not values.place(self.read(to)).reason}
+        found: Reading = {"missing": list(self.missing), "mapping": {**kept, **spelt}}
+        found |= {"decimal": self.decimal} if numbers else {}
+        found |= {"date_format": self.date_format} if values.moments else {}
+        return {name: given for name, given in found.items() if given}  # type: ignore[return-value]
 
     def read(self, value: str | None) -> str | None:
         """Return a text of a column, None where it stands for no value, numbers with commas as they are meant."""
         if value is None or (value := self.mapping.get(value.strip(), value)).strip() in self.missing:
             return None
-        return value if self.decimal is None else grouped(value, self.decimal) or value
+        if self.decimal is not None and (number := grouped(value, self.decimal)):
+            return number
+        return value if self.date_format is None else iso_date(value, self.date_format) or value
 
     def about(self, values: Values) -> Policy:
         """Return how a column of these values is read, as texts are mapped in all columns of a file.
@@ -254,42 +265,6 @@ STRICT = Policy()
 """The default policy, which refuses values outside the domain."""
 
 
-class InvalidValuesError(ValueError):
-    """Error for rows with values outside the domain when the policy does not say how to treat them."""
-
-    def __init__(
-        self,
-        path: object,
-        rows: int,
-        counts: Mapping[str, int],
-        texts: Counter[str],
-        spelt: Mapping[str, str],
-        *,
-        has_other: bool,
-        columns: Sequence[str],
-    ) -> None:
-        self.counts, self.has_other = counts, has_other
-        head = f"{path} has {sum(counts.values()):,} of {rows:,} rows outside the domain"
-        advice = f"{with_commas(texts)}{with_spellings(spelt)}"
-        self.fact = f"{head} ({listed(counts)}{f'; {examples(texts)}' if texts else ''}){advice}"
-        self.by_column = tuple(
-            f"{column}: {listed(own)}" for column in columns if (own := _of_column(counts, column, columns))
-        )
-        """The reasons, a line a column."""
-        self.short = f"{head}{advice}"
-        super().__init__(
-            f"{self.fact}; choose invalid='drop' to leave them out, or invalid='other' to count them as the last value "
-            "of an attribute that has one for them"
-        )
-
-
-def _of_column(counts: Mapping[str, int], column: str, columns: Sequence[str]) -> dict[str, int]:
-    """Return the rows by reason of one column, whose name stands before each reason."""
-    longer = tuple(f"{one} " for one in columns if one.startswith(f"{column} "))
-    own = (why for why in counts if why.startswith(f"{column} ") and not why.startswith(longer))
-    return {why.removeprefix(f"{column} "): counts[why] for why in own}
-
-
 def listed(counts: Mapping[str, int]) -> str:
     """Return kinds of values with their numbers, the most frequent first, the rest as a number of kinds."""
     ordered = Counter(counts).most_common()
@@ -298,7 +273,7 @@ def listed(counts: Mapping[str, int]) -> str:
     return f"{words}{f' and {more} more kinds' if more > 0 else ''}"
 
 
-def like_missing(rows: Mapping[Any, int], counted_as: str = "an answer") -> str:
+def like_missing(rows: Mapping[Any, int], counted_as: str = "an answer", column: str = "") -> str:
     """Return a sentence on the texts that look like no answer, with their rows; empty where none has a row.
 
     >>> like_missing({"-": 1_200, "yes": 3})
@@ -308,7 +283,8 @@ def like_missing(rows: Mapping[Any, int], counted_as: str = "an answer") -> str:
     found = {text: count for text, count in known if is_missing(text) or text.lower() in GAPS}
     said = ", ".join(f"{text!r} ({counted(count, 'row')})" for text, count in found.items())
     verb = "count" if len(found) > 1 else "counts"
-    return f"{said} {verb} as {counted_as}; missing={list(found)} makes that no answer." if found else ""
+    makes = f"{stating(column, 'missing', list(found))} makes that no answer."
+    return f"{said} {verb} as {counted_as}; {makes}" if found else ""
 
 
 def read_as_missing(rows: Mapping[Any, int]) -> str:
@@ -324,7 +300,7 @@ def read_as_missing(rows: Mapping[Any, int]) -> str:
     return f"{listed} {'count' if len(found) > 1 else 'counts'} as {NO_ANSWER!r}." if found else ""
 
 
-def commas_read(texts: Mapping[str, int]) -> tuple[int, str]:
+def commas_read(texts: Mapping[str, int], column: str = "") -> tuple[int, str]:
     """Return the rows of the texts that are numbers with commas, and how the first can be read; nothing without any.
 
     >>> commas_read({"1,234.5": 2, "7": 1})
@@ -336,7 +312,8 @@ def commas_read(texts: Mapping[str, int]) -> tuple[int, str]:
         return 0, ""
     marks = [mark for mark in GROUPED if rows[mark] == most]
     shown = next(text for text in commas if all(grouped(text, mark) for mark in marks))
-    advice = " and ".join(f"decimal={mark!r} reads as {grouped(shown, mark)}" for mark in marks)
+    says = {mark: stating(column, "decimal", mark) for mark in marks}
+    advice = " and ".join(f"{says[mark]} reads as {grouped(shown, mark)}" for mark in marks)
     return most, f"numbers with commas, such as {shown}, which {advice}"
 
 
@@ -347,7 +324,11 @@ def with_commas(texts: Mapping[str, int]) -> str:
 
 
 def strange(
-    texts: Mapping[str, int], reason: str = "", *, silent: Mapping[str | None, int] = MappingProxyType({})
+    texts: Mapping[str, int],
+    reason: str = "",
+    *,
+    silent: Mapping[str | None, int] = MappingProxyType({}),
+    column: str = "",
 ) -> Iterator[str]:
     """Yield sentences on the texts that are no numbers, or dates, in a column of these: how they can be read.
 
@@ -355,14 +336,25 @@ def strange(
     """
     if said := read_as_missing(silent):
         yield said
-    rows, read = commas_read(texts)
+    rows, read = commas_read(texts, column)
     if rows:
         yield f"{counted(rows, 'row')} with {read}, so far counted as {OTHER!r}."
-    gaps = like_missing(texts, repr(OTHER))
+    gaps = like_missing(texts, repr(OTHER), column)
     if gaps:
         yield gaps
     if texts and not rows and not gaps:
         yield f"{reason.capitalize()}, so counted as {OTHER!r}, with the rows of each: {_frequent(texts)}."
+        yield as_missing(texts, column)
+
+
+def as_missing(texts: Mapping[str, int], column: str = "") -> str:
+    r"""Return the sentence that says how the most frequent texts are no answer.
+
+    >>> as_missing({"don't know": 3, "?": 1}, "age")
+    'If they stand for no answer, by_column={\'age\': {\'missing\': ["don\'t know", \'?\']}} says so.'
+    """
+    most = [text for text, _ in Counter(texts).most_common(3)]
+    return f"If they stand for no answer, {stating(column, 'missing', most)} says so."
 
 
 def with_spellings(spelt: Mapping[str, str]) -> str:
@@ -379,7 +371,7 @@ def refuse_commas(texts: Mapping[str, int], column: str) -> None:
         )
 
 
-def examples(texts: Counter[str]) -> str:
+def examples(texts: Mapping[str, int]) -> str:
     """Return the most frequent texts with their numbers."""
     return f"texts {_frequent(texts)}"
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
@@ -14,12 +13,14 @@ from typing import TypeVar, cast
 import numpy as np
 
 from stratagem.domain.bins import Bins, coarser
-from stratagem.domain.moment import calendar_bins, instant, zones_said
+from stratagem.domain.moment import calendar_bins, instant, stating, zones_said
 from stratagem.domain.policy import (
     DROP,
     STRICT,
     Policy,
     alike,
+    as_missing,
+    examples,
     labelled,
     like_missing,
     refuse_commas,
@@ -58,16 +59,12 @@ FIRST, LAST = 1000, 9000
 """Years of the dates that bins are made for: files use years before and after for what they do not know."""
 LONG = 60
 """Letters of edges or labels that stand on one line; longer ones are broken between values."""
-CODE = re.compile(r"-?(9{2,}|999+(\.9+)?)|-[19](\.0+)?")
-"""What placeholders of statistics files look like: nines, -1 and -9."""
 AMOUNT = re.compile(r"([€$£¥]\s*)?\d[\d.,' ]*([€$£¥%])?")
 """A number with the marks of a currency, of per cent or of thousands."""
 DOTTED = re.compile(r"\d{1,2}[./-]\d{1,2}[./-]\d{2,4}")
 """A date as many countries write it, whose day and month nobody can tell apart."""
 SCALES = ((1, 5, 5), (1, 7, 7), (0, 10, 8))
 """Usual scales of answers: the least, the largest, and the number that answers reach at least."""
-FAR = 1.0
-"""Least distance of a placeholder from all other numbers, as a share of their range."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,8 +90,11 @@ class Proposal:
         """Return coarser bins for proposed ones, where so many are about enough; empty where there are none."""
         return "" if self.rule == STATED else coarser(self.values.edges, enough)
 
-    def remarks(self, counts: Mapping[str | None, int]) -> tuple[str, ...]:
-        """Return sentences on texts that could be meant otherwise: dates of several zones, commas, gaps, spellings."""
+    def remarks(self, counts: Mapping[str | None, int], column: str = "") -> tuple[str, ...]:
+        """Return sentences on texts that could be meant otherwise: dates of several zones, commas, gaps, spellings.
+
+        What they advise is for the column alone, if that has a name.
+        """
         values = self.values
         if values.edges:
             reasons = {
@@ -103,14 +103,28 @@ class Proposal:
             odd = {text: counts[text] for text, reason in reasons.items() if reason.startswith("not ")}
             zones = (zones_said(counts, values.zone),) if values.moments else ()
             silent = counts if values.no_answer else {}
-            return (*zones, *strange(odd, *{reasons[text] for text in odd}, silent=silent))
+            return (*zones, *strange(odd, *{reasons[text] for text in odd}, silent=silent, column=column))
         spelt = alike(filter(None, counts), values.texts)
         missed = {text: label for text, label in spelt.items() if values.place(text).cell < 0}
         found = (
-            like_missing({text: n for text, n in counts.items() if values.place(text).cell >= 0}),
+            like_missing(
+                {text: n for text, n in counts.items() if values.place(text).cell >= 0}, column=column
+            ),
             f"Some rows hold other spellings of labels and count as {OTHER!r}; mapping={missed} reads them.",
         )
-        return tuple(filter(None, found[: 1 + bool(missed)]))
+        return tuple(filter(None, (*found[: 1 + bool(missed)], *self._numbers(counts, column))))
+
+    def _numbers(self, counts: Mapping[str | None, int], column: str) -> Iterator[str]:
+        """Yield sentences on the texts beside numbers that are labels, as too few of the rows hold numbers."""
+        known = {text: n for text, n in counts.items() if text and not is_missing(text)}
+        odd = {text: n for text, n in known.items() if parse_decimal(text) is None}
+        rows, all_rows = sum(odd.values()), sum(known.values())
+        if self.rule != STATED and odd and len(known) - len(odd) > 1 and 2 * rows < all_rows:
+            yield (
+                f"{all_rows - rows:,} rows hold numbers, and {rows:,} texts, with the rows of each: {examples(odd)}; "
+                "so all count as labels."
+            )
+            yield as_missing(odd, column)
 
     def count(self, counts: Mapping[str | None, int]) -> tuple[np.ndarray, dict[str, int]]:
         """Return the rows of each value (n,), and the number of rows in none of them, by reason.
@@ -264,9 +278,13 @@ def _of_texts(
     least = max(2, RARE * sum(counts.values()))
     labels = [text for text, count in counts.most_common(2 * MOST) if count >= least and text != OTHER]
     if all(map(is_missing, labels)):
-        advice = f"if {odd!r} stands for no value, say so with missing={odd!r}, otherwise " if odd else ""
+        gap = stating(column, "missing", [odd] if odd else [])
+        advice = f"if {odd!r} stands for no value, say so with {gap}, otherwise " if odd else ""
         if dotted := next(filter(DOTTED.fullmatch, filter(None, counts)), None):
-            advice = f"dates are read as YYYY-MM-DD, so write {dotted!r} in that way, otherwise "
+            order = stating(column, "date_format", "day-first")
+            advice = (
+                f"dates are read as YYYY-MM-DD, so write {dotted!r} in that way or say {order}, otherwise "
+            )
         raise ValueError(
             f"column {column!r} holds {len(counts):,} different texts, none of them in {100 * RARE:g} % of the rows "
             f"and more than once: {advice}name a column of answers to choose from, or state "
@@ -370,30 +388,3 @@ def sentences(column: str, proposal: Proposal, x: np.ndarray, rest: Mapping[str,
         *([REFUSED] if proposal.rule != STATED and values.other is None else []),
         *([MOSTLY.format(column)] if values.other is not None and 2 * x[values.other] > x.sum() else []),
     )
-
-
-def placeholders(counts: Mapping[str | None, int]) -> dict[str, int]:
-    """Return the texts that look like placeholders among real numbers, with their rows, the most frequent first.
-
-    These are infinities; -1, -9 and nines below numbers none of which is negative; and nines far above all others.
-
-    >>> placeholders({"31": 5, "64": 2, "999": 3, "-1": 4, "inf": 1, "40": 1})
-    {'-1': 4, '999': 3, 'inf': 1}
-    >>> placeholders({"18": 5, "64": 2, "99": 3}), placeholders({"-20": 1, "-1": 4, "15": 5})
-    ({}, {})
-    """
-    known = {text: parse_decimal(text) for text in counts if text is not None and not is_missing(text)}
-    numbers = {text: float(number) for text, number in known.items() if number is not None}
-    coded = {text for text in numbers if CODE.fullmatch(text.strip())}
-    others = [number for text, number in numbers.items() if text not in coded and math.isfinite(number)]
-    if len(others) < 2:
-        return {}
-    low, high = min(others), max(others)
-
-    def apart(text: str, number: float) -> bool:
-        if not math.isfinite(number):
-            return True
-        return text in coded and (number < 0 <= low or number > high + FAR * (high - low))
-
-    found = {text: counts[text] for text, number in numbers.items() if apart(text, number)}
-    return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))

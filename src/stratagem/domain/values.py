@@ -23,6 +23,7 @@ MISSING = frozenset(("", "na", "n/a", "nan", "null", "none"))
 """Texts, in lower case, that stand for a missing number, date or time. Of labels only the empty text is missing."""
 NUMBERED = re.compile(r"\W*\d")
 """How labels begin that stand in the order of their numbers, as 18-24 or <5k."""
+UNKNOWN = "unknown label"
 ABSENT = "missing"
 """The reason why a value that is not there has no cell."""
 
@@ -185,7 +186,9 @@ class Values(ABC):
         """Return the cell of a value as text."""
         place = self.place(text)
         if place.cell < 0:
-            raise ValueError(f"{text!r:.60} was given, but is {place.reason}: give one of the values {self}")
+            raise ValueError(
+                f"{text!r:.60} was given, but is {article(place.reason)}: give one of the values {self}"
+            )
         return place.cell
 
     def cells(self, values: Sequence[str | None], *, clip: bool = False) -> ValueCells:
@@ -338,7 +341,7 @@ class Labels(Values):
 
     def place(self, text: str | None) -> Place:
         known = self._places.get(text or "") or self._places.get((text or "").strip())
-        return known or self.without(text, "unknown label" if text and text.strip() else ABSENT)
+        return known or self.without(text, UNKNOWN if text and text.strip() else ABSENT)
 
     def value(self, cell: int) -> str:
         return self.texts[cell] if cell < len(self.texts) else NO_ANSWER
@@ -352,6 +355,15 @@ class Labels(Values):
     def having_other(self, wanted: bool) -> Labels:
         """Return the labels with "other" after them, or without, which is then their last."""
         return replace(self, texts=(*self.texts, OTHER) if wanted else self.texts[:-1])
+
+
+def article(reason: str) -> str:
+    """Return why a value has no cell, as it stands behind "is".
+
+    >>> article("unknown label"), article("not a number")
+    ('an unknown label', 'not a number')
+    """
+    return f"an {reason}" if reason == UNKNOWN else reason
 
 
 def silence(values: Values) -> dict[str, Any]:

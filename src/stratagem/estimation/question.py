@@ -21,6 +21,11 @@ ROWS = 48
 """Most rows of a table of two attributes."""
 PLAIN = ("identity", "prefix", "queries", "total")
 """Kinds of questions that a title need not name, as the answers say it."""
+PERCENT = ("percent", "percent_low", "percent_high")
+OF_ANSWERED = tuple(f"answered_{name}" for name in PERCENT)
+"""Columns of a spreadsheet for shares of those who answered."""
+AVERAGE = ("average", "average_low", "average_high")
+"""Columns of a spreadsheet for averages of numbers."""
 NUMBERS = ("people", "sum", "standard_error", "low", "high", "percent", "percent_low", "percent_high")
 """Columns of records beside those that say what is asked."""
 UNTOLD = "– where the total of the row is at most twice its standard error, too little to share out"
@@ -129,29 +134,26 @@ class QuestionAnswers(Recorded):
             for one in self.answers
         ]
 
-    def sheet(self, promise: Mapping[str, Any], *, among: bool = False) -> list[dict[str, Any]]:
+    def sheet(self, promise: Mapping[str, Any], *, parts: int = 2) -> list[dict[str, Any]]:
         """Return a record a query for a spreadsheet, rounded: the answer in people and per cent, each with its limits.
 
-        First stand the values of the attributes, or `among` other questions this one and the answer in words, and last
-        what the intervals promise.
+        All have the same keys, whatever the question: this and the answer in words, the values of the attributes, at
+        least so many `parts`, and last what the intervals promise. What a question does not have is empty.
         """
-        what = "people" if self.people else "sum"
-        names = [_free(one.name) for one in self.attributes] if self.is_table else [_free(self.name)]
         found = []
         for one in self.answers:
             words = self.labels(one) if self.is_table else (self.short(one),)
-            head = (
-                {"question": self.topic, "answer": self.short(one)}
-                if among
-                else dict(zip(names, words, strict=True))
-            )
+            head: dict[str, Any] = {"question": self.topic, "answer": self.short(one)}
+            head |= {
+                f"value_{k + 1}": words[k] if k < len(words) else "" for k in range(max(parts, len(words)))
+            }
             ends, error = (one.answer, one.low, one.high), one.standard_error
             middle, low, high = (rounded(number, error) for number in ends)
-            head |= {what: middle, "standard_error": rounded(error, error), "low": low, "high": high}
-            if self.people:
-                shares = (rounded(100 * number / self.users, 100 * error / self.users) for number in ends)
-                head |= dict(zip(("percent", "percent_low", "percent_high"), shares, strict=True))
-            found.append({**head, **promise})
+            head |= {"people": middle if self.people else "", "sum": "" if self.people else middle}
+            head |= {"standard_error": rounded(error, error), "low": low, "high": high}
+            shares = [rounded(100 * number / self.users, 100 * error / self.users) for number in ends]
+            head |= dict(zip(PERCENT, shares if self.people else [""] * 3, strict=True))
+            found.append({**head, **dict.fromkeys((*OF_ANSWERED, *AVERAGE), ""), **promise})
         return found
 
     def grid(self) -> list[list[Any]]:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain, count
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +15,7 @@ import numpy as np
 from stratagem.estimation.answer import Answer, rounded
 from stratagem.estimation.estimate import LISTED, Estimate
 from stratagem.estimation.quantile import Quantile
-from stratagem.estimation.question import ROWS, QuestionAnswers
+from stratagem.estimation.question import AVERAGE, OF_ANSWERED, ROWS, QuestionAnswers
 from stratagem.estimation.share import WRITTEN_OUT, Share, shares
 from stratagem.estimators.accuracy import UnsupportedWorkloadError
 from stratagem.io.screen import WIDTH
@@ -25,15 +23,17 @@ from stratagem.io.table import Table, write_csv
 from stratagem.io.target import check_folder, check_target, written_atomically
 from stratagem.math.number import counted, number_text, spread
 from stratagem.mechanism.usable import Usability, estimate_usability
-from stratagem.workloads import Attribute, Workload
+from stratagem.workloads import Attribute
 from stratagem.workloads.explicit import Explicit, counting, counts_users
 from stratagem.workloads.identity import Identity
 from stratagem.workloads.product import Product
-from stratagem.workloads.question import SurveyQuestion, questions
+from stratagem.workloads.question import SurveyQuestion
 from stratagem.workloads.table import on_table
 
 CERTAIN = 2.0
 """Standard errors above which the total of a row is so certain that the shares of its people are told."""
+MEAN, MEDIAN = ("mean", "mean_low", "mean_high"), ("median", "median_low", "median_high")
+"""Columns of the table of all questions."""
 ORDERED = ("prefix", "all-range")
 """Kinds of questions whose answers tell the median."""
 
@@ -177,21 +177,43 @@ class QuestionResult:
             doubtful.append({*np.flatnonzero(small).tolist()})
         return doubtful
 
-    def sheet(self, *, among: bool = False) -> list[dict[str, Any]]:
-        """Return a record a query for a spreadsheet, of sums of numbers also the average and its interval.
-
-        `among` other questions it says which one it is about.
+    def sheet(self, *, parts: int = 2) -> list[dict[str, Any]]:
+        """Return a record a query for a spreadsheet, with the shares of those who answered or the average of numbers.
 
         Raises:
             ValueError: for more than 2^21 answers.
         """
         promise = {"confidence": self.whole.confidence, "simultaneous": self.whole.simultaneous}
-        found = QuestionAnswers.of(self.question, self.estimate).sheet(promise, among=among)
-        for query, one in self.averages.items():
-            error = (one.high - one.low) / 4
-            found[query]["average"] = rounded(one.share, error)
-            found[query] |= {"average_low": rounded(one.low, error), "average_high": rounded(one.high, error)}
+        found = QuestionAnswers.of(self.question, self.estimate).sheet(promise, parts=parts)
+        shares = self.shares() if self.people and not self.of_all else []
+        told = [(one, OF_ANSWERED, 100) for one in shares] + [
+            (one, AVERAGE, 1) for one in self.averages.values()
+        ]
+        for one, names, times in told:
+            found[one.query] |= _three(names, one, times)
         return found
+
+    def overview(self) -> dict[str, Any]:
+        """Return for a spreadsheet how many reports there are, how far answers are off, the mean and the median."""
+        found, names = self.answers(1), [one.unit for one in self.attributes if one.unit]
+        mean, median = dict.fromkeys(MEAN, ""), ("", "", "")
+        if self.mean is not None:
+            mean = _three(MEAN, self.mean, 1)
+        if (one := self.median) is not None and (one.answered is None or one.answered.low > 0):
+            median = one.attribute.words(one.bin, one.bin), one.low, one.high
+        typical = self.verdict.error * found.users
+        return {
+            "question": found.topic,
+            "asked": found.asked,
+            "reports": found.users,
+            "reports_about_it": self.estimate.reports,
+            "usable": "yes" if self.verdict.usable else "no",
+            "typical_error": rounded(typical, typical) if self.people else "",
+            "unit": names[0] if len(names) == 1 else "",
+            **mean,
+            **dict(zip(MEDIAN, median, strict=True)),
+            "confidence": self.whole.confidence,
+        }
 
     def record(self) -> dict[str, Any]:
         """Return the question with its answers and what is said of them as named values."""
@@ -242,6 +264,12 @@ def overall(found: Sequence[QuestionResult], users: int) -> str:
     useless = [one.answers(1).topic for one in found if not one.verdict.usable]
     words = f"not usable: {'; '.join(useless)}" if useless else "the answers can be used"
     return f"{counted(len(found), 'question')}, {counted(users, 'report')}: {words}."
+
+
+def _three(names: Sequence[str], share: Share, times: float) -> dict[str, Any]:
+    """Return a share and its ends so many times, rounded, by their names."""
+    ends = [times * number for number in share[2:5]]
+    return dict(zip(names, (rounded(number, (ends[2] - ends[1]) / 4) for number in ends), strict=True))
 
 
 def _numbers(attribute: Attribute) -> np.ndarray:
@@ -306,71 +334,41 @@ def by_people(found: Sequence[Share]) -> dict[str, list[Share]]:
     return groups
 
 
-UNSAFE = re.compile(r"[^\w-]+")
-"""What in a name of an attribute is no part of a file's name on some system."""
-LONGEST = 48
-"""Most letters of a file's name that come from attributes: with four bytes a letter all systems take them."""
-
-
-def answer_files(folder: Path, workload: Workload) -> list[Path]:
-    """Return the files for the answers to every question of a workload, such as region-income.csv for a table.
-
-    Where several questions are about the same attributes, the names of all but tables say what is asked, and where two
-    names are equal, or differ in case alone, the later ones get numbers.
-    """
-    asked = questions(workload)
-    many = Counter(one.about for one in asked)
-    found, taken = list[Path](), set[str]()
-    for one in asked:
-        names = [UNSAFE.sub("_", workload.domain.names[place]) for place in one.about]
-        stem = "-".join(names or ["everybody"])[:LONGEST]
-        if many[one.about] > 1 and one.kind != "identity":
-            stem = f"{stem}-{UNSAFE.sub('_', one.kind)[:LONGEST]}"
-        free = chain([stem], (f"{stem}-{number}" for number in count(2)))
-        name = next(name for name in free if name.casefold() not in taken)
-        taken.add(name.casefold())
-        found.append(folder / f"{name}.csv")
-    return found
-
-
-def cross_files(paths: Sequence[Path], workload: Workload) -> list[Path]:
-    """Return the files for the tables of two attributes as rows and columns, beside those of `answer_files`."""
-    taken, found = {path.stem.casefold() for path in paths}, list[Path]()
-    for path, one in zip(paths, questions(workload), strict=True):
-        if _crosses(one):
-            free = chain([f"{path.stem}-table"], (f"{path.stem}-table-{number}" for number in count(2)))
-            name = next(name for name in free if name.casefold() not in taken)
-            taken.add(name.casefold())
-            found.append(path.with_name(f"{name}.csv"))
-    return found
-
-
-def _crosses(question: SurveyQuestion) -> bool:
-    return question.kind == "identity" and len(question.about) == 2
-
-
 def write_answers(paths: Sequence[Path], results: Sequence[QuestionResult]) -> None:
-    """Write the answers to every question into a file of its own, then tables of two attributes as rows and columns.
+    """Write the answers to every question into a file of its own, tables as rows and columns, and all questions.
 
-    `paths` are those of `answer_files` and of `cross_files`; existing files are replaced.
+    `paths` are those of `answer_files`, of `cross_files` and of `overview_file`; existing files are replaced.
 
     Raises:
         ValueError: for a file that cannot be written, or more than 2^21 answers to one question.
     """
-    every = [_lines(one.sheet()) for one in results]
-    found = (QuestionAnswers.of(one.question, one.estimate) for one in results if _crosses(one.question))
-    for path, lines in zip(paths, [*every, *(one.grid() for one in found)], strict=True):
+    every = [_lines(one.sheet(parts=_parts(results))) for one in results]
+    found = (QuestionAnswers.of(one.question, one.estimate) for one in results if one.question.crosses)
+    crossed, overview = [one.grid() for one in found], _lines([one.overview() for one in results])
+    for path, lines in zip(paths, [*every, *crossed, overview], strict=True):
         _write_lines(path, lines)
 
 
-def write_sheet(path: Path, results: Sequence[QuestionResult], chosen: Sequence[int] | None = None) -> None:
-    """Write the answers to all questions into one .csv file, or some by their numbers; an existing one is replaced."""
+def write_sheet(
+    paths: Sequence[Path], results: Sequence[QuestionResult], chosen: Sequence[int] | None = None
+) -> None:
+    """Write the answers to all questions into one .csv file, or some by their numbers, and all questions into another.
+
+    Existing files are replaced.
+    """
     every = {
         int(place): row
         for one in results
-        for place, row in zip(one.question.places, one.sheet(among=True), strict=True)
+        for place, row in zip(one.question.places, one.sheet(parts=_parts(results)), strict=True)
     }
-    _write_lines(path, _lines([every[query] for query in (sorted(every) if chosen is None else chosen)]))
+    rows = [every[query] for query in (sorted(every) if chosen is None else chosen)]
+    for path, lines in zip(paths, [_lines(rows), _lines([one.overview() for one in results])], strict=True):
+        _write_lines(path, lines)
+
+
+def _parts(results: Sequence[QuestionResult]) -> int:
+    """Return how many values an answer has in files, at least two."""
+    return max([2, *(len(one.attributes) for one in results if one.question.kind == "identity")])
 
 
 def _lines(records: Sequence[Mapping[str, Any]]) -> list[list[Any]]:

@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Unpack, final
+from typing import Unpack, final
 
 import numpy as np
 
 from stratagem.domain.attribute import Attribute
 from stratagem.domain.bins import Bins, such_as
-from stratagem.domain.columns import distinct
+from stratagem.domain.columns import ColumnTexts, column_texts
 from stratagem.domain.domain import ALONE
-from stratagem.domain.file import stated_order
 from stratagem.domain.policy import Policy, Reading, said
 from stratagem.domain.proposal import (
     Proposal,
     cautions,
     completed,
     found_values,
-    placeholders,
     sentences,
     stated,
 )
+from stratagem.domain.rounding import placeholders
 from stratagem.domain.values import Labels
 from stratagem.estimators import Errors, errors
 from stratagem.io.screen import brief
@@ -60,8 +58,6 @@ MOST = 1 << 53
 """Most people of a plan."""
 ADDS_UP = "The epsilons of several surveys of the same people add up: plan all their questions together."
 """What is to be known of several questions, one planned after the other."""
-NOTHING = ("nan", "NaT", "<NA>")
-"""What missing values of NumPy and pandas are as texts."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -165,6 +161,8 @@ class Plan(PlannedMechanism):
     """Rows of each text that looks like a placeholder for no answer, such as 999 among ages."""
     remarks: tuple[str, ...]
     """Sentences on how texts were read that could be meant otherwise."""
+    policy: Policy
+    """How the texts of the column are read."""
 
     @property
     def spellings(self) -> dict[str, str]:
@@ -293,8 +291,9 @@ def plan_question(
     **reading: Unpack[Reading],
 ) -> Plan:
     """Plan a survey of one question, as `plan` says."""
-    counts, column, order, policy = column_counts(data, column, reading)
-    proposal = proposed(counts, column, values, policy, order, only=only)
+    texts = column_texts(data, column, reading, values)
+    named, column, counts = column or "", column or ALONE, texts.counts
+    proposal = proposed(texts, column, values, only=only)
     x, others = proposal.count(counts)
     people = aim.people(int(x.sum()))
     unit = unit or (None if values is None else values.unit)
@@ -316,43 +315,19 @@ def plan_question(
         error=wanted,
         unit=unit,
         placeholders=placeholders(counts) if proposal.ordered else {},
-        remarks=proposal.remarks(counts),
+        remarks=proposal.remarks(counts, named),
+        policy=texts.policy,
         complete=complete,
     )
 
 
-def column_counts(
-    data: str | Path | Iterable[object], column: str | None, reading: Reading
-) -> tuple[Counter[str | None], str, tuple[str, ...], Policy]:
-    """Return the rows of every text of the data, the name of the column, and the order of its values, if stated."""
-    if strange := reading.keys() - Reading.__annotations__.keys():
-        raise TypeError(f"plan() got an unexpected keyword argument {min(strange)!r}")
-    policy = Policy(**reading)
-    if isinstance(data, str | Path):
-        if not column:
-            raise ValueError(f"no column of {data} was named: name the one that holds the answers")
-        return distinct(data, column, policy), column, stated_order(Path(data), column), policy
-    texts = Counter(None if value is None or str(value) in NOTHING else str(value) for value in data)
-    kind: Any = getattr(data, "dtype", None)  # an ordered categorical of pandas states its order
-    order = tuple(map(str, kind.categories)) if getattr(kind, "ordered", False) else ()
-    return policy.counted(texts), column or ALONE, order, policy
-
-
-def proposed(
-    counts: Counter[str | None],
-    column: str,
-    values: Attribute | None,
-    policy: Policy,
-    order: tuple[str, ...],
-    *,
-    only: bool,
-) -> Proposal:
+def proposed(texts: ColumnTexts, column: str, values: Attribute | None, *, only: bool) -> Proposal:
     """Return the values that were stated, with those that rows need unless they are the only ones, or found ones."""
     if values is not None:
-        return stated(values.values) if only else completed(stated(values.values), counts)
+        return stated(values.values) if only else completed(stated(values.values), texts.counts)
     if only:
         raise ValueError("only was given, but says that stated values are all there are: give values")
-    return found_values(counts, column, policy, order)
+    return found_values(texts.counts, column, texts.policy, texts.order)
 
 
 def described(column: str, values: Bins | Labels, question: str, unit: str) -> Attribute:

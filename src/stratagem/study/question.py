@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -13,23 +12,23 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stratagem.domain.attribute import Attribute
+from stratagem.domain.columns import ColumnTexts, column_texts
 from stratagem.domain.domain import Domain
 from stratagem.domain.file import UnreadableError, column_names
-from stratagem.domain.policy import Reading, said
-from stratagem.domain.proposal import Proposal, cautions, placeholders, sentences
-from stratagem.io.numeral import parse_decimal
+from stratagem.domain.policy import Policy, Reading, said
+from stratagem.domain.proposal import STATED, Proposal, cautions, sentences
+from stratagem.domain.rounding import placeholders
 from stratagem.io.toml import nearest
 from stratagem.math.number import number_text
 from stratagem.study.attacks import percent
-from stratagem.study.plan import column_counts, described, proposed
+from stratagem.study.plan import described, proposed
 from stratagem.workloads import Workload
 from stratagem.workloads.explicit import counts_users
 from stratagem.workloads.recipe import QueryEntry
+from stratagem.workloads.survey import SurveyFile
 
 LARGEST = 4096
 """Most cells of a table that is planned."""
-MANY = 100
-"""Rows from which on a column of whole numbers, each once, is taken for a number of the row."""
 
 
 Source = str | Path | Mapping[str, Iterable[object]] | Iterable[object]
@@ -78,6 +77,29 @@ class Column:
     """Rows of each text that looks like a placeholder for no answer."""
     remarks: tuple[str, ...]
     """Sentences on how texts were read that could be meant otherwise."""
+    policy: Policy
+    """How its texts are read."""
+
+    @staticmethod
+    def of(name: str, attribute: Attribute, proposal: Proposal, texts: ColumnTexts) -> Column:
+        """Return what the texts of a column become under some values."""
+        counts = texts.counts
+        x, others = proposal.count(counts)
+        return Column(
+            attribute=attribute,
+            name=name,
+            proposal=proposal,
+            x=x,
+            others=others,
+            placeholders=placeholders(counts) if proposal.ordered else {},
+            remarks=proposal.remarks(counts, name),
+            policy=texts.policy,
+        )
+
+    @property
+    def reading(self) -> Reading:
+        """What reads the column in the same way again."""
+        return self.policy.told(self.proposal.values)
 
     def values(self) -> tuple[str, ...]:
         """Return which values people choose from, and which rows are in none of the others."""
@@ -188,22 +210,30 @@ def read_columns(
 
 
 def _column(sample: Sample, name: str, known: Known, reading: Reading, *, chosen: bool) -> Column:
-    counts, _, order, policy = column_counts(sample.column(name), name, reading)
-    if not chosen and _tells_rows_apart(counts):
-        raise ValueError("every row has a number of its own, so name the column if that is to be asked")
     given, unit = known.values.get(name), known.units.get(name, "")
-    proposal = proposed(counts, name, given, policy, order, only=known.only and given is not None)
-    x, others = proposal.count(counts)
+    texts = column_texts(sample.column(name), name, reading, given)
+    if not chosen and texts.tells_rows_apart:
+        raise ValueError("every row has a number of its own, so name the column if that is to be asked")
+    proposal = proposed(texts, name, given, only=known.only and given is not None)
     attribute = described(name, proposal.values, "", "") if given is None else replace(given, name=name)
-    return Column(
-        attribute=replace(attribute, values=proposal.values, unit=unit or attribute.unit),
-        name=name,
-        proposal=proposal,
-        x=x,
-        others=others,
-        placeholders=placeholders(counts) if proposal.ordered else {},
-        remarks=proposal.remarks(counts),
-    )
+    attribute = replace(attribute, values=proposal.values, unit=unit or attribute.unit)
+    return Column.of(name, attribute, proposal, texts)
+
+
+def stated_columns(file: SurveyFile, path: Path, source: str) -> list[Column]:
+    """Return what the rows of a file of answers become under the values that a survey file states."""
+    found = []
+    for one in file.domain.attributes:
+        column, reading = file.readings.get(one.name, (one.name, {}))
+        if column not in (known := column_names(path)):
+            raise ValueError(
+                f"{source}: {path} has no column {column!r}: write column = below [attributes.{one.name}], or take the "
+                f"line data = away; {nearest(column, known)}"
+            )
+        texts = column_texts(path, column, reading, one)
+        values: Any = one.values
+        found.append(Column.of(column, one, Proposal(values=values, rule=STATED), texts))
+    return found
 
 
 def sample_of(data: Source) -> Sample | None:
@@ -219,10 +249,3 @@ def sample_of(data: Source) -> Sample | None:
 def _rows(data: Mapping[str, Any], name: str) -> Iterable[object]:
     rows = data[name]
     return rows.to_pylist() if hasattr(rows, "to_pylist") else rows  # Arrow's scalars write None as a text
-
-
-def _tells_rows_apart(counts: Counter[str | None]) -> bool:
-    """Return whether each of many rows holds a whole number of its own, as identifiers do."""
-    numbers = [parse_decimal(text or "") for text in counts] if len(counts) >= MANY else []
-    alone = bool(numbers) and max(counts.values()) == 1
-    return alone and all(number is not None and number == number.to_integral_value() for number in numbers)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -26,7 +26,16 @@ from stratagem.study.attacks import percent
 from stratagem.study.needed import least_budget
 from stratagem.study.optimisation import optimise
 from stratagem.study.plan import CLOSE, Aim, Plan, PlannedMechanism, plan_question
-from stratagem.study.question import Column, Known, Question, Sample, Source, read_columns, sample_of
+from stratagem.study.question import (
+    Column,
+    Known,
+    Question,
+    Sample,
+    Source,
+    read_columns,
+    sample_of,
+    stated_columns,
+)
 from stratagem.study.ranking import Contender, Ranking, rank_questions
 from stratagem.study.solution import Solution
 from stratagem.study.summary import minimum_sentence
@@ -59,6 +68,10 @@ class SurveyPlan(PlannedMechanism):
     """Other ways of asking the same questions, and mechanisms for all attributes together."""
     left_out: tuple[str, ...] = ()
     """Sentences on columns of the data that ask nothing."""
+    data: str = ""
+    """The file of answers that it was planned from; empty where none is known."""
+    readings: Mapping[str, tuple[str, Reading]] = field(default_factory=dict)
+    """The column of every attribute, and how it is read."""
 
     @property
     def domain(self) -> Domain:
@@ -177,7 +190,8 @@ class SurveyPlan(PlannedMechanism):
     def survey_file(self) -> str:
         """Return the survey as a file of queries, TOML, which `plan` and `optimise` read."""
         queries = tuple(one.entry for one in self.questions)
-        return SurveyFile(self.title, self.domain, queries, self.epsilon, self.coarser).text()
+        about = self.epsilon, self.coarser, self.data, self.readings
+        return SurveyFile(self.title, self.domain, queries, *about).text()
 
 
 def plan(
@@ -246,7 +260,8 @@ def planned(
     if stored and Path(data).suffix.lower() == ".toml":
         if column or reading or any(about.values()):
             raise ValueError(
-                f"{data} states attributes and queries: leave out what is said of values and columns"
+                f"{data} states attributes and queries: leave out what is said of values and columns, and write "
+                "missing, map, decimal and date_format below [attributes.NAME]"
             )
         return _of_file(data, aim)
     alone = column if isinstance(column, str) else None
@@ -266,18 +281,22 @@ def planned(
             "column alone, or give values={'age': st.bins('18:80:5')}"
         )
     known = Known(values=stated, units=units, only=bool(only))
-    return _of_columns(sample, list(column or ()), known, aim, reading)
+    return _of_columns(sample, list(column or ()), known, aim, reading, str(data) if stored else "")
 
 
 def _of_file(path: str | Path, aim: Aim) -> SurveyPlan:
     file = read_survey(path)
-    if aim.users is None:
+    data = Path(path).parent / file.data
+    columns = stated_columns(file, data, str(path)) if file.data and data.is_file() else []
+    if aim.users is None and not columns:
         raise ValueError(f"{path} does not say how many people take part: give users, for example 5000")
     questions = [Question(domain=file.domain, entry=one) for one in file.queries]
     if aim.epsilon is None and aim.error is None:
         aim = replace(aim, epsilon=file.epsilon)
     title = file.title or Path(path).name
-    return _planned(title, (), questions, aim, aim.people(0))
+    rows = max((int(one.x.sum()) for one in columns), default=0)
+    found = _planned(title, columns, questions, aim, aim.people(rows))
+    return replace(found, data=file.data, readings=file.readings)
 
 
 def _of_columns(
@@ -286,6 +305,7 @@ def _of_columns(
     known: Known,
     aim: Aim,
     reading: Reading,
+    source: str,
 ) -> Plan | SurveyPlan:
     alone = [one for one in wanted if isinstance(one, str)]
     tables = [one for one in wanted if one not in alone]
@@ -308,7 +328,8 @@ def _of_columns(
     ]
     rows = int(max(one.x.sum() for one in columns))
     found = _planned(Path(sample.title).stem, columns, questions, aim, aim.people(rows))
-    return replace(found, left_out=tuple(left))
+    readings = {one.attribute.name: (one.name, one.reading) for one in columns}
+    return replace(found, left_out=tuple(left), readings=readings, data=source)
 
 
 def _planned(

@@ -225,7 +225,8 @@ def read_survey(path: str | Path) -> SurveyFile:
         recipe = build(QueryRecipe, entry.settings, entry.source, also=HEADER)
         domain = recipe.fixed(entry.source)
         queries = tuple(recipe.entries(entry.source, domain))
-    return SurveyFile(entry.title, domain, queries, recipe.epsilon)
+        readings = recipe.readings(entry.source)
+    return SurveyFile(entry.title, domain, queries, recipe.epsilon, data=str(recipe.data), readings=readings)
 
 
 def stated_epsilon(name: str | Path) -> float | None:

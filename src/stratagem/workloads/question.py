@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby, islice
+from itertools import chain, count, groupby, islice
+from pathlib import Path
 
 import numpy as np
 
@@ -48,6 +51,11 @@ class SurveyQuestion:
             first + numbers,
             any(weight != 1 for weight, _ in plain),
         )
+
+    @property
+    def crosses(self) -> bool:
+        """Whether it asks for a table of two attributes."""
+        return self.kind == "identity" and len(self.about) == 2
 
     @property
     def about(self) -> tuple[int, ...]:
@@ -159,3 +167,68 @@ def _kind(workload: Workload) -> str:
     if not workload.by_rows or counts_users(workload):
         return "queries"
     return "mean" if np.count_nonzero(~counting(workload.matrix())) == 1 else "moments"
+
+
+UNSAFE = re.compile(r"(?:[^\w-]|_)+")
+"""What in a name of an attribute is no part of a file's name on some system, or separates words."""
+ASIDE = re.compile(r"\s*\([^()]*\)$")
+"""Words in brackets behind a name, such as a unit."""
+LONGEST = 48
+"""Most letters of a file's name that come from attributes: with four bytes a letter all systems take them."""
+
+
+def answer_files(folder: Path, workload: Workload) -> list[Path]:
+    """Return the files for the answers to every question of a workload, such as region-income.csv for a table.
+
+    Names are in lower case, without what stands in brackets behind a name where that is that of no other attribute.
+    Where several questions are about the same attributes, the names of all but tables say what is asked, and where two
+    names are equal, the later ones get numbers.
+    """
+    asked, stems = questions(workload), _stems(workload.domain.names)
+    many = Counter(one.about for one in asked)
+    found, taken = list[Path](), set[str]()
+    for one in asked:
+        stem = "-".join([stems[place] for place in one.about] or ["everybody"])[:LONGEST]
+        if many[one.about] > 1 and one.kind != "identity":
+            stem = f"{stem}-{_readable(one.kind)[:LONGEST]}"
+        found.append(folder / f"{_free(stem, taken)}.csv")
+    return found
+
+
+def _free(stem: str, taken: set[str]) -> str:
+    """Return a name that is not taken, and take it."""
+    names = chain([stem], (f"{stem}-{number}" for number in count(2)))
+    name = next(name for name in names if name.casefold() not in taken)
+    taken.add(name.casefold())
+    return name
+
+
+def _stems(names: Sequence[str]) -> list[str]:
+    """Return what files are called after attributes: the shortest words that are still those of one alone."""
+    whole, short = [_readable(name) for name in names], [_readable(ASIDE.sub("", name)) for name in names]
+    known = Counter([*short, *(one for one, other in zip(whole, short, strict=True) if one != other)])
+    return [one if known[one] == 1 else other for one, other in zip(short, whole, strict=True)]
+
+
+def _readable(name: str) -> str:
+    return UNSAFE.sub("_", name).strip("_-").lower() or "question"
+
+
+def folder_files(folder: Path, workload: Workload) -> list[Path]:
+    """Return the files of a folder: those of `answer_files`, of `cross_files`, and one for a table of all questions."""
+    paths = answer_files(folder, workload)
+    paths += cross_files(paths, workload)
+    return [*paths, folder / f"{_free('questions', {path.stem.casefold() for path in paths})}.csv"]
+
+
+def sheet_files(path: Path, workload: Workload) -> list[Path]:
+    """Return the file for all answers, and beside a .csv file that for a table of all questions."""
+    plain = path.suffix.lower() == ".csv" and are_few(workload)
+    return [path, path.with_name(f"{path.stem}-questions.csv")] if plain else [path]
+
+
+def cross_files(paths: Sequence[Path], workload: Workload) -> list[Path]:
+    """Return the files for the tables of two attributes as rows and columns, beside those of `answer_files`."""
+    taken = {path.stem.casefold() for path in paths}
+    both = zip(paths, questions(workload), strict=True)
+    return [path.with_name(f"{_free(f'{path.stem}-table', taken)}.csv") for path, one in both if one.crosses]

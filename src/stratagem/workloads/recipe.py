@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stratagem.domain import Attribute, Codes, bins, labels
-from stratagem.io.toml import as_table, build
+from stratagem.domain.policy import Policy, Reading
+from stratagem.io.toml import as_table, build, naming
 from stratagem.math.privacy import check
 from stratagem.workloads import (
     Domain,
@@ -213,6 +214,30 @@ class Stated:
     zone: str = ""
     unit: str = ""
     question: str = ""
+    column: str = ""
+    """The column of a file of answers that holds it, where that has another name."""
+    missing: list[str] | None = None
+    """Texts of this column that stand for no value; what follows says more on how it is read (see `Policy`)."""
+    map: Mapping[str, str] | None = None
+    decimal: str | None = None
+    date_format: str | None = None
+
+    def reading(self, source: str) -> Reading:
+        """Return how the column is read, as far as the file says."""
+        texts = [*as_table(self.map or {}, source).values(), *(self.missing or [])]
+        known = [self.decimal, self.date_format, self.column]
+        if type(self.missing or []) is not list or any(
+            type(one) is not str for one in (*texts, *filter(None, known))
+        ):
+            raise ValueError(
+                f'{source}: missing, map, decimal, date_format and column hold texts: write missing = ["999"]'
+            )
+        given = {"missing": self.missing, "mapping": self.map}
+        given |= {"decimal": self.decimal, "date_format": self.date_format}
+        found: Reading = {name: value for name, value in given.items() if value}  # type: ignore[assignment]
+        with naming(source):
+            Policy(**found)
+        return found
 
     def attribute(self, source: str) -> Attribute | int:
         """Return the attribute, which the domain names."""
@@ -247,6 +272,14 @@ class QueryRecipe:
     query: list[Mapping[str, Any]] | None = None
     epsilon: float | None = None
     """The privacy budget of one person for all queries, where the file states one."""
+    data: str = ""
+    """The file of answers from which it was planned."""
+
+    def readings(self, source: str) -> dict[str, tuple[str, Reading]]:
+        """Return the column of every attribute, and how it is read; an own one names no column of another name."""
+        tables = {name: f"{source}, [attributes.{name}]" for name in self.attributes or {}}
+        found = {name: build(Stated, (self.attributes or {})[name], at) for name, at in tables.items()}
+        return {name: (one.column or name, one.reading(tables[name])) for name, one in found.items()}
 
     def fixed(self, source: str) -> Domain:
         """Return the domain of the file."""

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, final
 
 from stratagem.domain import Attribute
+from stratagem.domain.policy import Reading
 from stratagem.io.screen import brief
 from stratagem.workloads import (
     Domain,
@@ -105,6 +106,7 @@ VALUES = (
     "# question: the words that people read. bins: FIRST:LAST:STEP, or all edges; a bin ends below the next edge.",
     "# other = true takes answers in none of the values; without it the form refuses them.",
     "# no_answer = true lets people leave the question out. Plan the file again after changing anything but questions.",
+    "# missing, map, decimal and date_format say how the column of a file of answers is read; column names it.",
     "",
 )
 """What a written file says of the attributes in it."""
@@ -126,16 +128,28 @@ class SurveyFile(NamedTuple):
     """The privacy budget of one person for all queries."""
     coarser: Mapping[str, str] = MappingProxyType({})
     """Coarser bins of attributes with which so many people would be about enough."""
+    data: str = ""
+    """The file of answers from which it was planned, seen from its own folder."""
+    readings: Mapping[str, tuple[str, Reading]] = MappingProxyType({})
+    """The column of every attribute, and how it is read."""
 
     def text(self) -> str:
         """Return the file: attributes with their values, and queries with the weights that set some apart."""
         epsilon = [] if self.epsilon is None else [f"epsilon = {float(self.epsilon)!r}"]
-        lines = [f"title = {_quoted(self.title)}", *epsilon, "", *ABOUT, "", *VALUES]
+        data = [f"data = {_quoted(self.data)}"] if self.data else []
+        lines = [f"title = {_quoted(self.title)}", *epsilon, *data, "", *ABOUT, "", *VALUES]
         for one in self.domain.attributes:
             head, *rest = _attribute_lines(one)
             bins = self.coarser.get(one.name)
-            hint = [f"# coarser, for so few people: bins = {_quoted(bins)}"] if bins else []
-            lines += [head, *hint, *rest, ""]
+            edges = bins and bins.removesuffix(",no answer").removesuffix(",other")
+            hint = [f"# coarser, for so few people: bins = {_quoted(edges)}"] if edges else []
+            lines += [
+                head,
+                *hint,
+                *rest,
+                *_reading_lines(one.name, *self.readings.get(one.name, (one.name, {}))),
+                "",
+            ]
         lines += WEIGHTS
         for query in self.queries:
             asked = ", ".join(f"{_key(name)} = {_quoted(kind)}" for name, kind in query.on.items())
@@ -154,6 +168,19 @@ def _quoted(words: str | Sequence[int | str]) -> str:
 def _key(name: str) -> str:
     """Return a name as TOML writes keys, in quotation marks where it must be."""
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _quoted(name)
+
+
+def _reading_lines(name: str, column: str, reading: Reading) -> Iterator[str]:
+    """Yield the lines of `[attributes.NAME]` on its column and how that is read."""
+    if column != name:
+        yield f"column = {_quoted(column)}"
+    if missing := list(reading.get("missing", ())):
+        yield f"missing = {_quoted(missing)}"
+    if pairs := reading.get("mapping", {}):
+        yield f"map = {{ {', '.join(f'{_key(text)} = {_quoted(to)}' for text, to in pairs.items())} }}"
+    for key in ("decimal", "date_format"):
+        if given := reading.get(key):
+            yield f"{key} = {_quoted(str(given))}"
 
 
 def _attribute_lines(attribute: Attribute) -> Iterator[str]:
