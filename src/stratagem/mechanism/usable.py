@@ -176,8 +176,8 @@ def usability(
     allowed, size = _limit(asked), _size(asked)
     share = errors(variance, None, users).root_mean_square / size
     usable, counts = share <= allowed, counts_users(asked)
-    words = {"reason": _reason(share, counts), "limit": _stated(asked, allowed) if share else ""}
-    found = Usability(people=users, usable=usable, error=share, counts=counts, **words)
+    reason, limit = _reason(share, counts), _stated(asked, allowed) if share else ""
+    found = Usability(people=users, usable=usable, error=share, reason=reason, limit=limit, counts=counts)
     before = variance if usable or expected is None else expected()
     if (planned := errors(before, None, users).root_mean_square / size) > allowed:
         variance, share = before, planned

@@ -116,7 +116,7 @@ def _caption(subject: ReportContent) -> list[str]:
         )
     if _silent(subject):
         sentences.append(
-            "No minimum of people is proven, as the bound is on all answers by their weights: see the comparison below. "
+            "No minimum of people is proven, as the bound is on all answers by weight: see the comparison below. "
         )
     if None in subject.line.sweep.variances()[OPTIMISED]:
         sentences.append(
@@ -183,8 +183,8 @@ def _picture(comparison: Comparison) -> Picture:
     return Picture.of(
         drawn.plot(width=WIDTH),
         f"People needed: {label}",
-        f"{quantity[0].upper()}{quantity[1:]} at the same ε; no ε-LDP mechanism with {SCOPE} lies left of the dashed line. "
-        f"“{OURS}” is this one.{some}",
+        f"{quantity[0].upper()}{quantity[1:]} at the same ε; no ε-LDP mechanism with {SCOPE} lies left of the dashed "
+        f"line. “{OURS}” is this one.{some}",
     )
 
 

@@ -118,7 +118,7 @@ def times(over: float) -> str:
 def _explain(axes: Axes) -> None:
     """Write the legend below, an entry for each name."""
     named = dict(zip(*axes.get_legend_handles_labels()[::-1], strict=True))
-    narrow = axes.figure.get_figwidth() < NARROW
+    narrow = axes.figure.bbox.width < NARROW * axes.figure.dpi
     axes.figure.legend(named.values(), named, loc="outside lower left", ncols=1 if narrow else 3)
 
 
