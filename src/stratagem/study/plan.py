@@ -226,7 +226,8 @@ class Plan(PlannedMechanism):
         ways, off = self.usability.ways, self.errors.root_mean_square
         coarser = such_as(self.proposal.coarser(ways.values)) if ways else ""
         said += [openly_asked(off)] * (self.usability.counts and off > 0)
-        return [f"{self.usability}{coarser}", "\n".join(self.first()), *said]
+        verdict, first = f"{self.usability}{coarser}", "\n".join(self.first())
+        return [verdict, first, *said] if ways else [first, *said, verdict]
 
     def meaning(self) -> tuple[str, ...]:
         believed = (
