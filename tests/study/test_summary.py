@@ -221,7 +221,7 @@ def test_what_is_below_the_printed_digits_is_said_to_be(gap, words):
 
 
 def test_a_plan_says_that_its_search_stopped_early():
-    early = "The search stopped early, "
+    early = "The search stopped early or proves no more, "
     assert any(early in one for one in _planned(Status.GAP_MISSED).about_epsilon())
     assert not any(early in one for one in _planned(Status.OPTIMAL).about_epsilon())
 
