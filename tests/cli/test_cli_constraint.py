@@ -72,6 +72,7 @@ def test_a_workload_gets_a_memo_whose_reports_are_estimated_over_rounds(tmp_path
     assert printed.startswith(f"Ask {made['users_for_one_percent']['root_mean_square']:,} people: ")
     assert "saved in" not in printed
     assert "\nsaved:" in printed
+    assert "\nrisks: a further report of one person reveals more (stratagem inspect" in printed
     assert "\nask:   stratagem collect " in printed
     lines = [json.dumps(found.client.report(cell)) for cell in [0, 1, 2] * 3]
     reports.write_text("\n".join(lines), "utf-8")

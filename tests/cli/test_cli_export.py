@@ -235,6 +235,7 @@ def test_a_folder_for_browsers_holds_client_page_and_bundle(capsys, tmp_path, bu
     status, out, err = run(capsys, "export", bundle, "--web", tmp_path / "site")
     assert (status, err) == (0, "")
     assert "serve the folder over https" in out
+    assert "Risks: a further report of one person reveals more (stratagem inspect " in " ".join(out.split())
     assert "To collect, add --submit URL, or run `stratagem collect`" in " ".join(out.split())
     assert {"client.js", "index.html", "bundle.ldp.json"} <= {
         path.name for path in (tmp_path / "site").iterdir()

@@ -140,6 +140,13 @@ def test_the_web_client_refuses_options_that_it_does_not_know(options, said):
     assert run("accept", bundle=mechanism("labels").text, options=[options]) == [f"RangeError: {said}"]
 
 
+@pytest.mark.parametrize("text", ["undefined", "null", "1"])
+def test_the_web_client_refuses_a_sha256_that_is_no_text(text):
+    """A page that lost the digits of its file would take any other."""
+    (web,) = run("accept", bundle=mechanism("labels").text, options=[{"sha256": text}])
+    assert web == f"RangeError: the sha256 asked for is {text}: give its 64 digits, or leave sha256 out"
+
+
 @pytest.mark.parametrize("text", ["0.5", "null", '"atMost"', "[1]"])
 def test_the_web_client_refuses_options_that_are_no_object(text):
     (said,) = run("options", bundle=mechanism("labels").text, texts=[text])

@@ -28,7 +28,7 @@ from stratagem.report.content import Cover, ReportContent, along, around, rated
 from stratagem.report.drawing import answers as answers_drawn
 from stratagem.report.page import page, report_saved
 from stratagem.report.reproduction import check, privacy_section, threats
-from stratagem.report.verdict import verdict
+from stratagem.report.verdict import PERHAPS, PROPOSED, verdict
 from stratagem.study.comparison import Comparison
 from stratagem.study.summary import people_needed
 from tools import take_away
@@ -432,11 +432,15 @@ def test_a_survey_has_a_line_a_question_red_where_its_answers_cannot_be_used(bro
     assert wrong == 0
     (few, plain), (many, red) = lines
     told = (
-        r"[\d,]+ people needed; typical error ([\d.]+) %, so give or take ([\d.]+) percentage points \(95 %\)"
+        r"usable with 5,000 people: typical error ([\d.]+) % of all people; usable is up to ([\d.]+) %, half of the "
+        r"mean answer of ([\d.]+) %, for which about ([\d,]+) people are enough"
     )
-    for line, word in ((few, r"few \(Which\?\): usable; "), (many, "many: not usable; ")):
-        error, wide = map(float, re.fullmatch(f"{word}{told}", line).groups())
-        assert wide == pytest.approx(1.96 * error, rel=0.05)
+    for line, word, cells in ((few, r"few \(Which\?\): ", 2), (many, "many: not ", 40)):
+        found_in = re.fullmatch(f"{word}{told}", line).groups()
+        error, limit, mean, enough = (float(one.replace(",", "")) for one in found_in)
+        assert (mean, limit) == (100 / cells, 50 / cells)
+        assert (error <= limit) == (word != "many: not ")
+        assert 5000 * (error / limit) ** 2 <= 1.02 * enough <= 1.2 * 5000 * (error / limit) ** 2
     assert found["means"] == MEANS
     assert TOTALS[1:] in found["sentences"]["People"]
     assert found["title"].endswith(": 5,000 people")
@@ -447,7 +451,7 @@ def test_a_survey_has_a_line_a_question_red_where_its_answers_cannot_be_used(bro
     assert "usable" not in found["sentences"]["Accuracy"]
     (reason,) = found["reasons"]
     assert "About enough: ask" in reason
-    needed = int(re.search(r"([\d,]+) people needed", many)[1].replace(",", ""))
+    needed = int(re.search(r"([\d,]+) people are enough", many)[1].replace(",", ""))
     for users, colours in ((needed, {plain}), (int(0.9 * needed), {plain, red})):
         assert {colour for _, colour in _survey_page(browser, users)[1]} == colours
     assert found["about"]["What is estimated"].startswith("42 answers to 2 questions")
@@ -455,9 +459,60 @@ def test_a_survey_has_a_line_a_question_red_where_its_answers_cannot_be_used(bro
 
 def test_without_a_number_of_people_a_survey_says_how_many_each_question_needs(browser):
     found, lines, wrong = _survey_page(browser, None)
-    assert all(re.fullmatch(r"(few \(Which\?\)|many): [\d,]+ people needed", words) for words, _ in lines)
+    assert all(
+        re.fullmatch(r"(few \(Which\?\)|many): about [\d,]+ people are enough for usable answers", words)
+        for words, _ in lines
+    )
     assert (len(lines), len({colour for _, colour in lines}), wrong) == (2, 1, 0)
     assert "are enough for all 2 questions. Each" in found["sentences"]["People"].replace("\u00a0", " ")
+
+
+def test_a_survey_says_what_is_not_proven_in_words_and_leaves_the_row_out():
+    solution = st.optimise(st.Survey({"a": 3, "b": 4}).table("a", weight=2.0).table("b"), 1.0, seconds=2.0)
+    found = Page(page(said(solution, users=500)[1])).text
+    assert "proven minimum – –" not in found
+    assert "No minimum of people is proven" in found
+    assert "Variance of all answers at the same ε" in found
+    assert "objective (total variance)" not in found
+
+
+def test_ways_out_are_printed(browser):
+    """Folded on a screen, open on paper."""
+    shown = browser.new_page()
+    asked = st.Survey({"few": 2, "many": 40}).table("few").table("many")
+    shown.set_content(page(said(st.optimise(asked, 1.0, seconds=2.0), users=500)[1]))
+    ways = shown.locator("text=About enough: ask").first
+    folded = ways.is_visible()
+    shown.emulate_media(media="print")
+    printed = ways.is_visible()
+    shown.close()
+    assert (folded, printed) == (False, True)
+
+
+def test_a_file_that_does_not_say_where_values_are_from_has_a_page_that_says_so():
+    labelled = st.optimise(st.histogram(st.labels("a", "b", "c")), 1.0, "quick")
+    for file, proposed, words in (
+        ("drinks.ldp.json", None, PERHAPS),
+        ("drinks.ldp.json", True, PROPOSED),
+        ("drinks.ldp.json", False, ""),
+        ("", None, ""),
+    ):
+        content = replace(said(labelled)[1], file=file, cover=Cover(proposed=proposed))
+        assert verdict(content)["sentences"]["Not protected"].endswith(words or "ask in the open instead.")
+
+
+def test_a_histogram_has_a_verdict_and_the_price_of_privacy():
+    """Of an ordinary survey the sampling error is at most 1/(2 N^(1/2))."""
+    asked = st.optimise(st.histogram(8), 1.0, "quick")
+    found = verdict(said(asked, users=5000)[1])["sentences"]
+    words = {name: one.replace("\u00a0", " ") for name, one in found.items()}
+    assert words["Usable answers"].startswith("The answers can be used. About ")
+    assert "usable is up to 6.25 %, half of the mean answer of 12.5 %." in words["Usable answers"]
+    people = math.ceil(5000 / (4 * asked.mean_variance))
+    assert f"a random sample of {people:,} people has" in words["Price of privacy"]
+    alone = verdict(said(asked)[1])["sentences"]
+    assert "people are enough for usable answers" in alone["Usable answers"].replace("\u00a0", " ")
+    assert "2,500 people" in alone["Price of privacy"]
 
 
 def _usable_people(content):

@@ -338,7 +338,7 @@ def test_technical_sections_are_folded_open_without_scripts_and_are_printed(scri
 def test_the_verdict_comes_first(show):
     page = show()
     assert page.locator("main h2").first.inner_text() == "The verdict"
-    assert page.locator("main > section").first.locator("dd").count() == 4
+    assert page.locator("main > section").first.locator("dd").count() == 6
 
 
 @pytest.mark.parametrize("name", ["solution", "bundle"])

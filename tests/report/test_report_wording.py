@@ -19,7 +19,7 @@ def test_limits_in_per_cent_are_rounded_outwards():
     shown = [percent(0.000549), at_most(0.000549), above(0.7311), below(0.7319), above(0.1), below(0.1)]
     expected = ["0.05 %", "at most 0.06 %", "73.2 %", "73.1 %", "10.0 %", "10.0 %"]
     assert [one.replace("\u00a0", " ") for one in shown] == expected
-    assert at_most(1e-6) == percent(1e-6) == "less than 0.01\u00a0%"
+    assert at_most(1e-6) == percent(1e-6) == "<\u00a00.01\u00a0%"
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,23 @@ import stratagem as st
 from stratagem.bounds import RULES
 from stratagem.estimators import users_needed
 from stratagem.io.screen import WIDTH
-from stratagem.math.number import above_minimum
+from stratagem.math.number import above_minimum, percent, percent_apart
+from stratagem.solvers import Status
 from stratagem.solvers.problem import problem_of
 from stratagem.study.comparison import Comparison
 from stratagem.study.comparison_sweep import Sweep
 from stratagem.study.ranking import Ranking
-from stratagem.study.summary import CUT, bound_sentences, bound_table, expect, fewest_users, summary
+from stratagem.study.solution import LIMITED, PROVEN
+from stratagem.study.summary import (
+    CUT,
+    HARDEST,
+    UNMOVED,
+    bound_sentences,
+    bound_table,
+    expect,
+    fewest_users,
+    summary,
+)
 
 X = np.array([40, 30, 10, 10, 5, 3, 1, 1])
 
@@ -57,7 +68,7 @@ def test_people_to_ask_lead_and_stand_in_the_table(solution):
     fewer, hardest, people, near = below.splitlines()
     assert shares(fewer) == [round(100 * (1 - ours.root_mean_square / theirs[best].root_mean_square), 1)]
     assert fewer.endswith("% fewer people than the best published.")
-    assert hardest == "The numbers hold even if everybody had the hardest value."
+    assert hardest == HARDEST
     assert people == f"People needed {above_minimum(ours.root_mean_square / least - 1)}."
     assert near == f"Variance {above_minimum(solution.variance_gap)}, on average over the values."
 
@@ -89,10 +100,8 @@ def test_with_so_many_people_errors_stand_in_their_place(solution):
     assert table.rows[0] == ("Stratagem", f"{100 * mean:.3g} %", f"{100 * single:.3g} %")
     least = math.sqrt(solution.least_variance / 8 / 5000)
     assert table.rows[-1] == ("proven minimum", f"{100 * least:.3g} %", "")
-    assert below == said_of(solution)[2].replace(
-        "\nThe numbers hold even if everybody had the hardest value.", ""
-    )
-    assert lead.endswith("\nThe numbers hold even if everybody had the hardest value.")
+    assert below == said_of(solution)[2].replace(f"\n{HARDEST}", "")
+    assert lead.endswith(f"\n{HARDEST}")
     assert " ".join(expect(solution, 5000)) in lead.replace("\n", " ")
 
 
@@ -175,9 +184,51 @@ def test_a_survey_names_what_needs_fewer_people_for_every_answer():
     uneven = replace(solution, strategy=strategy, accuracy=st.evaluate(solution.workload, strategy))
     needed = best.users_for().least_accurate
     assert needed < uneven.users_for().least_accurate
-    said = f"\nFor every answer {best} needs {needed:,} people; the objective worst-query may need fewer."
+    said = f"\nFor every answer {best} needs {needed:,} people. A search for every answer (objective worst-query) "
+    said += "may find fewer."
     assert said in said_of(uneven)[2]
     assert "For every answer" not in said_of(solution)[2]
+
+
+def test_people_needed_with_a_prior_are_said_to_hold_without_it(solution):
+    favoured = st.optimise(st.prefix(8), 1.0, "quick", prior=[0.3, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1])
+    assert f"\n{HARDEST} {UNMOVED}\n" in said_of(favoured)[2]
+    assert UNMOVED not in said_of(solution)[2]
+
+
+def test_a_bound_of_an_average_beside_people_for_every_answer_names_its_kind(solution):
+    every = st.optimise(st.prefix(6), 1.0, "quick", objective="worst-query")
+    kind = "above the proven minimum, which is proven for the average over the values."
+    assert kind in said_of(every)[2]
+    assert kind not in said_of(solution)[2]
+
+
+@pytest.mark.parametrize("status", LIMITED)
+def test_a_search_that_ended_at_the_proven_minimum_is_optimal(solution, status):
+    found = replace(solution, status=status)
+    exact = replace(found, objective=found.lower_bound * (1 + 1e-6))
+    assert exact.outcome == PROVEN
+    assert exact.verdict.startswith(PROVEN)
+    assert found.gap > 1e-4
+    assert found.outcome == str(status)
+
+
+@pytest.mark.parametrize(("gap", "words"), [(1e-6, "< 0.01 %"), (9.9e-5, "< 0.01 %"), (1e-4, "0.01 %")])
+def test_what_is_below_the_printed_digits_is_said_to_be(gap, words):
+    assert above_minimum(gap).startswith(words)
+    assert percent(gap) == words.replace(" ", "\u00a0")
+    assert percent_apart(1 - 1.01 * gap) == words
+
+
+def test_a_plan_says_that_its_search_stopped_early():
+    early = "The search stopped early or proves no more, "
+    assert any(early in one for one in _planned(Status.GAP_MISSED).about_epsilon())
+    assert not any(early in one for one in _planned(Status.OPTIMAL).about_epsilon())
+
+
+def _planned(status):
+    found = st.plan([20, 30, 30, 40], users=10_000)
+    return replace(found, solution=replace(found.solution, status=status))
 
 
 def test_a_bound_that_time_cut_short_says_so_and_how_to_go_on(solution):
@@ -194,7 +245,7 @@ def test_a_bound_that_time_cut_short_says_so_and_how_to_go_on(solution):
 @pytest.mark.parametrize(
     ("gap", "words"),
     [
-        (0.0, "0.00 % above the proven minimum"),
+        (0.0, "0 % above the proven minimum"),
         (0.00061, "0.07 % above the proven minimum"),
         (math.inf, "above a proven minimum of zero"),
     ],

@@ -48,6 +48,13 @@ def to_ask(file: Path, domain: Domain, source: str = "") -> str:
     return f"stratagem collect {shlex.quote(str(file))} --question {shlex.quote(question)}"
 
 
+def not_protected(file: Path) -> str:
+    """Return what a mechanism does not protect, and the commands that say more of it."""
+    named = shlex.quote(str(file))
+    more = f"a further report of one person reveals more (stratagem inspect {named})"
+    return f"{more}; stratagem summary {named} says what else is not protected"
+
+
 @options
 class ServerOptions:
     """Where the server listens, and whom it hears."""

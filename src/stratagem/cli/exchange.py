@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
+from stratagem.cli.collect import not_protected
 from stratagem.cli.command import options
 from stratagem.cli.layout import check_values_kept, read_values
 from stratagem.cli.option import (
@@ -90,7 +91,7 @@ class PageOptions:
 
     def write(self, folder: Path, mechanism: Mechanism, *, force: bool) -> None:
         """Write the page, and say what the folder holds."""
-        from stratagem.mechanism.webpage import check_submit, page_files, write_web_client
+        from stratagem.mechanism.webpage import BUNDLE, check_submit, page_files, write_web_client
 
         asked, question, about = in_words(mechanism, self.questions, self.question)
         asked = asked if self.at_most is None else asked.accepting(self.at_most)
@@ -102,6 +103,7 @@ class PageOptions:
         sends = f"to {self.submit}" if self.submit else "nothing yet"
         page = "a demo" if self.demo else f"a form that sends {sends}"
         write(f"{folder} holds {page}: serve the folder over https or from localhost")
+        write(f"Risks: {not_protected(folder / BUNDLE)}")
         if not (self.demo or self.submit):
             write(
                 "To collect, add --submit URL, or run `stratagem collect`, which serves the form by itself."

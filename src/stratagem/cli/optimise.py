@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument
 
-from stratagem.cli.collect import to_ask
+from stratagem.cli.collect import not_protected, to_ask
 from stratagem.cli.compare import comparison_lines, found_data, found_lines, more
 from stratagem.cli.interruption import interrupted, keeping, note, progress
 from stratagem.cli.layout import check_values_kept
@@ -245,7 +245,7 @@ class SavedSolution:
             "worst_case_variance": solution.accuracy.worst_case_variance,
             "sample_complexity": solution.samples_for(ALPHA),
             "users_for_one_percent": solution.users_for()._asdict(),
-            "status": str(solution.status),
+            "status": solution.outcome,
             "solver": solution.solver,
             "reason": solution.reason,
             "seconds": solution.seconds,
@@ -280,12 +280,13 @@ class SavedSolution:
         )
 
     def asking(self) -> dict[str, object]:
-        """Return the command that asks people with the bundle that was written, by its short name, if one was."""
+        """Return what the bundle that was written does not protect, and the command that asks people, if one was."""
         from stratagem.mechanism.mechanism import SUFFIX
 
         if self.out is None or not self.out.name.lower().endswith(SUFFIX):
             return {}
-        return {"ask": to_ask(self.out, self.solution.workload.domain, self.name)}
+        asked = to_ask(self.out, self.solution.workload.domain, self.name)
+        return {"risks": not_protected(self.out), "ask": asked}
 
     def next(self, source: Sequence[str] = ()) -> str:
         """Say how to go on from here, with the file that the options `source` read, if any."""

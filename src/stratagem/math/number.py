@@ -132,13 +132,23 @@ def upper(value: float) -> str:
     return f"{math.ceil(value * digits * (1 - 1e-9)) / digits:.3g}"
 
 
+BEST = 1e-4
+"""Share below which a difference is not stated but said to be smaller: a hundredth of a per cent."""
+EXACT = 1e-10
+"""Share that is taken for rounding."""
+
+
 def upper_percent(share: float) -> str:
     """Return an upper limit in per cent with two decimals, rounded up; 10^-10 is taken for rounding.
 
-    >>> upper_percent(0.00434), upper_percent(1e-12)
-    ('0.44 %', '0.00 %')
+    >>> upper_percent(0.00434), upper_percent(1e-6), upper_percent(1e-12)
+    ('0.44 %', '< 0.01 %', '0 %')
     """
-    return f"{math.ceil(1e4 * share - 1e-6) / 100 + 0.0:.2f} %" if math.isfinite(share) else "infinitely far"
+    if not math.isfinite(share):
+        return "infinitely far"
+    if share < BEST:
+        return "0 %" if share <= EXACT else f"< {100 * BEST:g} %"
+    return f"{math.ceil(1e4 * share - 1e-6) / 100:.2f} %"
 
 
 def above_minimum(gap: float) -> str:
@@ -157,12 +167,14 @@ def percent_apart(ratio: float) -> str:
 
     With one decimal, with two where that would read 0.0 or 100.0 for something else.
 
-    >>> percent_apart(0.837), percent_apart(0.0004), percent_apart(1e-20), percent_apart(2.0)
-    ('16.3 %', '99.96 %', 'more than 99.99 %', '100.0 %')
+    >>> percent_apart(0.837), percent_apart(0.0004), percent_apart(1e-20), percent_apart(2.0), percent_apart(1.00001)
+    ('16.3 %', '99.96 %', 'more than 99.99 %', '100.0 %', '< 0.01 %')
     """
     share = 100 * abs(1 - ratio)
     if 0 < ratio < 1 and share >= 99.995:
         return "more than 99.99 %"
+    if 0 < share < 100 * BEST:
+        return f"< {100 * BEST:g} %"
     if share < 0.05 or (0 < ratio < 1 and share >= 99.95):
         return f"{share:.2f} %"
     return f"{share:,.1f} %" if share < 1e11 else f"{share:.3g} %"
@@ -232,10 +244,6 @@ def count_text(count: int) -> str:
     return str(count) if abs(count) < 10**15 else f"about {'-' * (count < 0)}10^{math.log10(abs(count)):.0f}"
 
 
-BEST = 5e-5
-"""Share below which a difference counts as too small to state."""
-
-
 def count(number: int) -> str:
     """Write a whole number with separators below 10^15, otherwise as a power of ten."""
     return f"{number:,}" if number < 10**15 else count_text(number)
@@ -254,7 +262,7 @@ def percent(share: float, rounding: str = ROUND_HALF_EVEN) -> str:
     if not math.isfinite(share):
         return "infinitely far"
     if 0 < share < BEST:
-        return "less than 0.01\u00a0%"
+        return f"<\u00a0{100 * BEST:g}\u00a0%"
     if share >= 1e9:
         return f"{100 * share:.3g}\u00a0%"
     digits = 0 if share >= 10 else 1 if share >= 0.1 else 2

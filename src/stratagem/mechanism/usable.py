@@ -43,10 +43,10 @@ LARGE, CELLS, ATTRIBUTES = (128, 64, 16, 4), 4096, 32
 a second."""
 TOLD, HALF = 100, 0.5
 """Reports below which, and error above which, answers that cannot be used are not told to people at all."""
-LEAST = "Usable is the least that can be said: answers below the half-width of their interval may be chance."
+LEAST = "Usable does not mean exact: an answer below the half-width of its interval may be chance."
 """What the verdict does not say."""
 MEANS = (
-    "Usable means that the standard error is at most half of a typical answer: large differences show, small "
+    "Usable means that the standard error is at most the limit that stands beside it: large differences show, small "
     "ones do not."
 )
 """What the verdict says, where it is a word beside a number."""
@@ -90,6 +90,8 @@ class Usability:
     """Root mean square of the standard errors, as a share of what the answers could be; of the people for counts."""
     reason: str
     """How far answers are typically off, in words."""
+    limit: str = ""
+    """The largest error with which answers are usable, and why, in words."""
     needed: int | None = None
     """People with whom they can be used."""
     ways: Ways | None = None
@@ -97,19 +99,18 @@ class Usability:
     """Whether the answers are numbers of people."""
 
     @property
-    def give_or_take(self) -> str:
-        """How far a typical 95 % interval reaches to either side, in words."""
-        size = f"{100 * standard_errors_each_side(CONFIDENCE) * self.error:.2g}"
-        unit = "percentage points" if self.counts else "% of what it could be"
-        return f"give or take {size} {unit} ({100 * CONFIDENCE:g} %)"
+    def off(self) -> str:
+        """How far answers are typically off, in words."""
+        return _off(self.error, self.counts)
 
     def __str__(self) -> str:
         """Return the verdict in one or two sentences."""
         people = "1 person" if self.people == 1 else f"{users_text(self.people)} people"
+        why = f"{self.reason}; usable is {self.limit}" if self.limit else self.reason
         if self.usable:
-            return f"Usable with {people}: {self.reason}. {LEAST}"
+            return f"Usable with {people}: {why}. {LEAST}"
         out = f" About enough: {self.ways}." if self.ways is not None and str(self.ways) else ""
-        return f"Not usable with {people}: {self.reason}.{out}"
+        return f"Not usable with {people}: {why}.{out}"
 
     @property
     def too_few(self) -> str:
@@ -174,9 +175,9 @@ def usability(
     asked = _some(comparable(workload))
     allowed, size = _limit(asked), _size(asked)
     share = errors(variance, None, users).root_mean_square / size
-    usable, reason = share <= allowed, _reason(asked, share)
-    counts = counts_users(asked)
-    found = Usability(people=users, usable=usable, error=share, reason=reason, counts=counts)
+    usable, counts = share <= allowed, counts_users(asked)
+    reason, limit = _reason(share, counts), _stated(asked, allowed) if share else ""
+    found = Usability(people=users, usable=usable, error=share, reason=reason, limit=limit, counts=counts)
     before = variance if usable or expected is None else expected()
     if (planned := errors(before, None, users).root_mean_square / size) > allowed:
         variance, share = before, planned
@@ -275,25 +276,29 @@ def _queries(workload: Workload) -> Iterator[Query]:
     return map(workload.describe, range(workload.queries))
 
 
-def _reason(workload: Workload, share: float) -> str:
+def _off(share: float, counts: bool) -> str:
+    """Return how large an error is, and of what, in words."""
+    whole = "all people" if counts else "what they could be"
+    return f"more than half of {whole}" if share > HALF else f"{100 * share:.3g} % of {whole}"
+
+
+def _reason(share: float, counts: bool) -> str:
     """Return how far answers are typically off, and how wide their intervals are, in words."""
     if share == 0:
         return "the answers are exact, because the number of reports gives them"
-    wide = (
-        f"{100 * CONFIDENCE:g} % intervals about ± {100 * standard_errors_each_side(CONFIDENCE) * share:.3g}"
-    )
-    people, off = counts_users(workload), "answers are typically off by"
-    unit, sign = ("percentage points", "") if people else ("% of what they could be", " %")
-    if share > HALF:
-        off += f" more than half of {'all people' if people else 'what they could be'}"
-    else:
-        off += f" {100 * share:.3g} {unit} ({wide}{sign})"
-    if not people:
-        return off
-    ranges = any(part.several for query in _queries(workload) for part in query.parts)
-    size = f"{100 * _mean(workload):.3g} % of all people"
-    known = f"groups of {size} are to be told apart" if ranges else f"the mean answer is {size}"
-    return f"{off}, where {known}"
+    off = f"answers are typically off by {_off(share, counts)}"
+    wide = 100 * standard_errors_each_side(CONFIDENCE) * share
+    return off if share > HALF else f"{off} ({100 * CONFIDENCE:g} % intervals about ± {wide:.3g} %)"
+
+
+def _stated(workload: Workload, allowed: float) -> str:
+    """Return the largest usable error, and what it follows from, in words."""
+    most, mean = f"up to {100 * allowed:.3g} %", _mean(workload) if counts_users(workload) else None
+    if mean is None or allowed < mean / 2:
+        return f"{most}, a quarter of all that answers could be"
+    if any(part.several for query in _queries(workload) for part in query.parts):
+        return f"{most}, half of the groups of {100 * mean:.3g} % that are to be told apart"
+    return f"{most}, half of the mean answer of {100 * mean:.3g} %"
 
 
 def _others(workload: Workload, epsilon: float, share: float, other: int) -> tuple[float | None, int | None]:

@@ -47,6 +47,7 @@ def numbers(subject: ReportContent) -> dict[str, object]:
         "lines": [
             {"name": name, "kind": kind, "mean": mean[key], "single": single[key]}
             for key, (name, kind) in _names(subject).items()
+            if kind != "bound" or not _silent(subject)
         ],
     }
 
@@ -90,6 +91,12 @@ def _stops(subject: ReportContent) -> list[int]:
     return [k for k, variance in enumerate(ours) if variance is not None]
 
 
+def _silent(subject: ReportContent) -> bool:
+    """Return whether nothing is proven of people, as the bound is on queries that differ in weights or units."""
+    asked = subject.solution.workload
+    return comparable(asked) is not asked
+
+
 def _names(subject: ReportContent) -> dict[str, tuple[str, str]]:
     """Return the name and the kind of every line of the sweep, as the page shows them."""
     deltas = {row.mechanism: row for one in subject.line.sweep.comparisons for row in one.rows if row.delta}
@@ -107,6 +114,10 @@ def _caption(subject: ReportContent) -> list[str]:
         sentences.append(
             "The computation was ended by hand or by its limit of time: further budgets are not here. "
         )
+    if _silent(subject):
+        sentences.append(
+            "No minimum of people is proven, as the bound is on all answers by weight: see the comparison below. "
+        )
     if None in subject.line.sweep.variances()[OPTIMISED]:
         sentences.append(
             "This mechanism was computed at one ε; at others there are published mechanisms and bounds. "
@@ -117,7 +128,10 @@ def _caption(subject: ReportContent) -> list[str]:
 def _table(subject: ReportContent, *, least_accurate: bool = False) -> Table:
     line = subject.line.sweep
     needed = line.users_needed(least_accurate=least_accurate)
-    rows = [(name, *needed_texts(key, needed[key])) for key, (name, _) in _names(subject).items()]
+    shown = {
+        key: name for key, (name, kind) in _names(subject).items() if kind != "bound" or not _silent(subject)
+    }
+    rows = [(name, *needed_texts(key, needed[key])) for key, name in shown.items()]
     headings = ("ε =", *(f"{place:g}" for place in line.places))
     which = "on every single answer" if least_accurate else "root mean square over the queries"
     caption = f"People needed for {goal(subject.solution.workload)}, {which}"
@@ -160,16 +174,17 @@ def comparison_section(subject: ReportContent) -> dict[str, object]:
 
 def _picture(comparison: Comparison) -> Picture:
     """Draw the best mechanisms, this one among them, under short names; the table states their parameters."""
-    _, ranked = zip(*Measured.of(comparison).rows, strict=True)
-    rows = ranked[:SHOWN] + tuple(row for row in ranked[SHOWN:] if row.optimised)
+    measured = Measured.of(comparison)
+    quantity, ranked = measured.quantity, [row for _, row in measured.rows]
+    rows = ranked[:SHOWN] + [row for row in ranked[SHOWN:] if row.optimised]
     drawn = replace(comparison, rows=tuple(replace(row, parameters="") for row in rows))
     label = "; ".join(f"{row.mechanism} {users_text(comparison.users_for(row.mechanism)[0])}" for row in rows)
     some = f" The {len(rows)} best of {len(comparison.rows)} are drawn." * (len(rows) < len(comparison.rows))
     return Picture.of(
         drawn.plot(width=WIDTH),
         f"People needed: {label}",
-        f"People needed at the same ε; no ε-LDP mechanism with {SCOPE} lies left of the dashed line. "
-        f"“{OURS}” is this one.{some}",
+        f"{quantity[0].upper()}{quantity[1:]} at the same ε; no ε-LDP mechanism with {SCOPE} lies left of the dashed "
+        f"line. “{OURS}” is this one.{some}",
     )
 
 

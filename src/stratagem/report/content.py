@@ -105,8 +105,9 @@ class Cover:
     users: int | None = None
     """Number of people who will answer."""
     date: str = ""
-    proposed: bool = False
-    """Whether the possible answers were read from example answers, which they then tell something about."""
+    proposed: bool | None = None
+    """Whether the possible answers were read from example answers, which they then tell something about; None where
+    nobody says so, as no mechanism file does."""
 
     def __post_init__(self) -> None:
         """Refuse what is no number of users, and days that do not exist."""

@@ -71,21 +71,21 @@
     if (find === "users") {
       const first = ours.x === null ? `This mechanism was not computed ${at}.`
         : `Ask ${ours.text} people for ${goal()} ${at}, ${MEAN}; ${ours.every} for every single answer.`;
-      const limit = bound.x > 1 ? ` The proven minimum is ${bound.text}.` : "";
+      const limit = bound && bound.x > 1 ? ` The proven minimum is ${bound.text}.` : "";
       return `${first}${other("needs")}${limit}`;
     }
     if (find === "error") {
       const first = ours.x === null ? `This mechanism was not computed ${at}.`
         : `With ${asUsers(users)} people the standard error of an answer is ${ours.text} ${ofAll} ${at}, ${MEAN}; `
           + `${ours.every} for the least accurate answer.`;
-      const limit = bound.x > 0 ? ` The proven minimum is ${bound.text}.` : "";
+      const limit = bound && bound.x > 0 ? ` The proven minimum is ${bound.text}.` : "";
       return `${first}${other("reaches")}${limit}`;
     }
     const first = ours.x === null
       ? `No computed ε up to ${budgets[budgets.length - 1]} is enough for ${goal()} with ${asUsers(users)} people.`
       : `${goal().replace("a", "A")} with ${asUsers(users)} people needs ε = ${ours.text}, the least that was computed, `
         + `${MEAN}; for every single answer: ${ours.every}.`;
-    return first + (bound.x === null || bound.x === budgets[0] ? "" : ` Below ε = ${bound.text} no mechanism computed here can do it with unbiased answers.`);
+    return first + (!bound || bound.x === null || bound.x === budgets[0] ? "" : ` Below ε = ${bound.text} no mechanism computed here can do it with unbiased answers.`);
   }
 
   function make(name, attributes = {}, ...parts) {

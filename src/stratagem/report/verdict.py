@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from stratagem.estimators import ask, comparable, errors, mean_variance
+from stratagem.estimators import ERROR, ask, comparable, errors, mean_variance
 from stratagem.math.number import at_most, count, counted, number_text, unbroken, upper, users_text
 from stratagem.math.privacy import surest
 from stratagem.mechanism.mechanism import Mechanism
-from stratagem.mechanism.usable import HALF, MEANS, TOTALS, Usability, usability
+from stratagem.mechanism.usable import MEANS, TOTALS, Usability, usability
 from stratagem.report.content import ReportContent
 from stratagem.solvers import Status
 from stratagem.study.attacks import attack
@@ -20,8 +20,10 @@ from stratagem.study.summary import (
     error_text,
     expect,
     fewer_sentence,
+    hardest,
     minimum_sentence,
     minimum_text,
+    openly_asked,
 )
 from stratagem.workloads import Attribute, Workload
 from stratagem.workloads.explicit import counts_users
@@ -34,6 +36,11 @@ TYPICAL = (
 """What the errors beside the questions of a survey are."""
 PROPOSED = " The possible answers were proposed from example answers and tell something about those people."
 """What is said of values that were read from data."""
+PERHAPS = (
+    " This file does not say who chose the possible answers: if they were proposed from example answers, they tell "
+    "something about those people."
+)
+"""What is said of values in a file that does not say where they are from."""
 DELTA = 1e-6
 """Probability that the central epsilon of shuffled reports does not cover."""
 
@@ -44,11 +51,12 @@ def verdict(subject: ReportContent) -> dict[str, object]:
     `useless` are those on answers that cannot be used.
     """
     survey = is_survey(subject.solution.workload)
-    judged = _judged(subject) if survey or subject.cover.users else {}
+    judged = _judged(subject)
     useless = {name: one for name, one in judged.items() if not one.usable} if subject.cover.users else {}
     asked = f" {TOTALS[0].upper()}{TOTALS[1:]}" if survey and subject.solution.strategy.parted else ""
     enough = {"People": f"{_people(judged, useless)}{asked}"} if survey or useless else {}
-    accuracy = {"Accuracy": _accuracy(subject, {} if survey else useless)}
+    usable = {} if enough else {"Usable answers": _people(judged, useless)}
+    accuracy = {"Accuracy": _accuracy(subject, {} if survey else judged)}
     told = {"Privacy": _privacy(subject), "Not protected": _unprotected(subject)}
     return {
         "title": subject.cover.title or _title(subject),
@@ -61,6 +69,8 @@ def verdict(subject: ReportContent) -> dict[str, object]:
             **(enough or accuracy),
             **told,
             **accuracy,
+            **usable,
+            **_price(subject, judged),
             "Distance from the best": _distance(subject),
         },
     }
@@ -139,18 +149,34 @@ def _unprotected(subject: ReportContent) -> str:
     return (
         f"A report does not hide that somebody took part{part}, nor what is true of a whole group. {again[0].upper()}"
         f"{again[1:]} {'reveal' if memo else 'reveals'} more, and whoever runs the form could ask in the open instead."
-        f"{PROPOSED * subject.cover.proposed}"
+        f"{_origin(subject)}"
     )
 
 
-def _accuracy(subject: ReportContent, useless: Mapping[str, Usability]) -> str:
-    """Return the errors to expect; first why answers cannot be used and what would be enough, as plans do."""
+def _origin(subject: ReportContent) -> str:
+    """Return what values that may be from example answers tell; nothing of those that are numbers alone."""
+    if subject.cover.proposed is None:
+        return PERHAPS * (bool(subject.file) and subject.solution.workload.domain.described)
+    return PROPOSED * subject.cover.proposed
+
+
+def _price(subject: ReportContent, judged: Mapping[str, Usability]) -> dict[str, str]:
+    """Return how many people an ordinary survey takes for the same error; nothing where no answer counts people."""
+    users, least = subject.cover.users, [one.error for one in judged.values() if one.counts and one.error]
+    if not least:
+        return {}
+    return {"Price of privacy": openly_asked(min(least) if users else ERROR)}
+
+
+def _accuracy(subject: ReportContent, judged: Mapping[str, Usability]) -> str:
+    """Return the errors to expect; first whether answers can be used and what else would be enough, as plans do."""
     solution, users = subject.solution, subject.cover.users
     if users is None:
         return unbroken(" ".join(ask(solution.users_for(), solution.workload)))
     if is_survey(solution.workload):
         return TYPICAL
-    return unbroken(" ".join([*map(str, useless.values()), *expect(solution, users), HARDEST]))
+    useless = (str(one) for one in judged.values() if not one.usable)
+    return unbroken(" ".join([*useless, *expect(solution, users), hardest(solution.problem)]))
 
 
 def _people(judged: Mapping[str, Usability], useless: Mapping[str, Usability]) -> str:
@@ -158,26 +184,38 @@ def _people(judged: Mapping[str, Usability], useless: Mapping[str, Usability]) -
     most = max((one.needed for one in judged.values() if one.needed is not None), default=None)
     several = len(judged) > 1
     if not useless:
-        return unbroken(f"About {users_text(most)} people are enough for all {len(judged)} questions.")
+        if several:
+            return unbroken(f"{_enough(most)} for all {len(judged)} questions.")
+        (one,) = judged.values()
+        limit = f": usable is {one.limit}" if one.limit else ""
+        return unbroken(
+            f"{'The answers can be used. ' * (one.people > 1)}{_enough(most)} for usable answers{limit}."
+        )
     users = next(iter(useless.values())).people
     who = "1 person" if users == 1 else f"{users_text(users)} people"
     about = "" if not several else f" to {len(useless)} of {len(judged)} questions"
     told = f"With {who} the answers{about} cannot be used."
-    ask = "" if most is None else f" About {users_text(most)} people are enough{' for all' * several}."
+    ask = "" if most is None else f" {_enough(most)}{' for all' * several}."
     return unbroken(f"{told}{ask}")
 
 
+def _enough(people: int | None) -> str:
+    """Return that about so many people are enough."""
+    return "About 1 person is enough" if people == 1 else f"About {users_text(people)} people are enough"
+
+
 def _lines(subject: ReportContent, judged: Mapping[str, Usability]) -> list[dict[str, object]]:
-    """Return a line a question: its name, whether its answers can be used, the people needed, the typical error."""
+    """Return a line a question: its name, whether its answers can be used, the typical error, the people needed."""
     known = subject.cover.users is not None
     stated = {one.name: f" ({one.question})" for one in subject.attributes if one.question}
     lines = []
     for name, one in judged.items():
-        needed = "" if one.needed is None else f"{users_text(one.needed)} people needed"
-        size = f"typical error {error_text(one.error, counts=True)}, so {one.give_or_take}"
-        error = "" if one.error > HALF else size
-        told = ["usable" if one.usable else "not usable", needed, error] if known else [needed]
-        words = unbroken("; ".join(filter(None, told)))
+        needed = _enough(one.needed).replace("A", "a", 1)
+        limit = f"; usable is {one.limit}, for which {needed}" if one.limit else ""
+        usable = f"{'' if one.usable else 'not '}usable with {counted(one.people, 'person')}"
+        words = unbroken(
+            f"{usable}: typical error {one.off}{limit}" if known else f"{needed} for usable answers"
+        )
         lines.append(
             {"name": f"{name}{stated.get(name, '')}", "wrong": known and not one.usable, "words": words}
         )

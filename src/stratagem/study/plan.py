@@ -30,17 +30,17 @@ from stratagem.estimators import Errors, errors
 from stratagem.io.screen import brief
 from stratagem.io.table import Table
 from stratagem.math.deadline import granted, within
-from stratagem.math.number import integer, real, users_text
+from stratagem.math.number import above_minimum, integer, real, users_text
 from stratagem.math.privacy import check, little, posterior, surest
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.mechanism.usable import Usability, usability
-from stratagem.solvers import Auto, Callback
+from stratagem.solvers import Auto, Callback, Status
 from stratagem.study.attacks import Attack, attack, percent
 from stratagem.study.needed import least_budget
 from stratagem.study.optimisation import optimise
 from stratagem.study.ranking import Contender
 from stratagem.study.solution import Solution
-from stratagem.study.summary import least_error, summary, text
+from stratagem.study.summary import least_error, openly_asked, summary, text
 from stratagem.study.two_rounds import advice
 from stratagem.workloads import Workload
 from stratagem.workloads.given import check_order, load, takes_numbers
@@ -118,7 +118,9 @@ class PlannedMechanism(ABC):
     def about_epsilon(self) -> list[str]:
         """Return what is to be known before epsilon is used: that a smaller one may do, and that it protects little."""
         late = "Time ran out before the smallest epsilon was found; ask with more seconds."
-        return [late] * (not self.complete) + little(self.epsilon)
+        stop = f"The search stopped early or proves no more, {above_minimum(self.solution.gap)}; ask with more seconds."
+        stopped = self.solution.status is Status.GAP_MISSED
+        return [late] * (not self.complete) + [stop] * stopped + little(self.epsilon)
 
     def __str__(self) -> str:
         """Return the whole plan in sentences."""
@@ -219,9 +221,11 @@ class Plan(PlannedMechanism):
         said = summary(one.problem, one.bounds, one, known.named, users=self.users, cut=cut)
         if self.proposal.values.no_answer and self.x[-1]:
             said.append("Shares are those of all people; shares of those who answered are less exact.")
-        ways = self.usability.ways
-        useless = [f"{self.usability}{such_as(self.proposal.coarser(ways.values))}"] if ways else []
-        return [*useless, "\n".join(self.first()), *said]
+        ways, off = self.usability.ways, self.errors.root_mean_square
+        coarser = such_as(self.proposal.coarser(ways.values)) if ways else ""
+        said += [openly_asked(off)] * (self.usability.counts and off > 0)
+        verdict, first = f"{self.usability}{coarser}", "\n".join(self.first())
+        return [verdict, first, *said] if ways else [first, *said, verdict]
 
     def meaning(self) -> tuple[str, ...]:
         believed = (

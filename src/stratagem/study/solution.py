@@ -17,7 +17,7 @@ from stratagem.estimators import Accuracy, Estimator, estimator
 from stratagem.io.screen import brief, show
 from stratagem.io.table import Table
 from stratagem.io.target import check_target
-from stratagem.math.number import above_minimum, count_text
+from stratagem.math.number import BEST, above_minimum, count_text, upper_percent
 from stratagem.math.shuffling import CentralPrivacy
 from stratagem.mechanism.client import CEILING
 from stratagem.mechanism.export.certificate_file import Certificate, certified
@@ -40,6 +40,8 @@ LIMITED = (Status.CONVERGED, Status.BASELINE)
 """Statuses of a search that ended by itself, so that either it or the bound limits what is proven."""
 PLAIN = (Status.OPTIMAL, Status.CONVERGED, Status.TUNED, Status.SAVED)
 """Statuses of which nothing is said beside the people needed."""
+PROVEN = f"Optimal: no unbiased epsilon-LDP strategy has an objective that is {100 * BEST:g} % smaller."
+"""What is said of a search of either status whose gap is too small to be stated."""
 NEAR = 1e-3
 """Gap up to which nothing is said of what limits it."""
 NOTABLE, NOTABLY = 0.01, 3.0
@@ -151,6 +153,11 @@ class Solution(Found):
         return variance_gap(self.problem, self.bounds, self.objective, self.accuracy)
 
     @property
+    def outcome(self) -> str:
+        """How the search ended; of one that ended by itself at the proven minimum, that it is optimal."""
+        return PROVEN if self.status in LIMITED and self.gap < BEST else str(self.status)
+
+    @property
     def verdict(self) -> str:
         """How the search ended, how far the strategy is proven to be from the best one, and what limits the proof."""
         if self.status is Status.OPTIMAL:
@@ -159,6 +166,8 @@ class Solution(Found):
         if self.status not in LIMITED:
             late = outlook(self.history) if self.status is Status.TIME_EXHAUSTED else ""
             return f"{self.status}{late}{self._beside()}"
+        if self.gap < BEST:
+            return f"{self.outcome}{self._beside()}"
         last = last_gain(self.history) if self.status is Status.CONVERGED else ""
         proven = f"{self.status}{last} The objective is {above_minimum(self.gap)}."
         if self.gap <= NEAR:
@@ -335,7 +344,7 @@ class Solution(Found):
         rows = [
             ("objective", f"{self.objective:.6g}"),
             (f"lower bound ({self.bounds.name})", f"{self.lower_bound:.6g}"),
-            ("gap", f"{100 * self.gap:.2f} %"),
+            ("gap", upper_percent(self.gap)),
             ("epsilon", f"{self.strategy.epsilon:.6g}"),
             ("reports", count_text(self.strategy.outputs)),
         ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -73,7 +74,9 @@ class Found:
 
 OURS, PUBLISHED, MINIMUM = "Stratagem", " (published)", "proven minimum"
 """Names of the rows of a table of people needed."""
-HARDEST = "The numbers hold even if everybody had the hardest value."
+HARDEST = "The numbers hold whatever people answer."
+UNMOVED = "The prior does not lower them: it only says for which answers the mechanism was made."
+"""What is said besides where there is a prior."""
 EVERY = f"every mechanism with {SCOPE}"
 ALIKE = 5e-4
 """Relative difference below which two numbers are the same, as it would read 0.0 %."""
@@ -111,13 +114,34 @@ def summary(
     errors to expect take the place of people.
     """
     ranked = sorted((published or {}).items(), key=lambda one: people_needed(one[1]))
-    said = ask(ours.users_for(), problem.workload) if users is None else [*expect(ours, users), HARDEST]
+    said = (
+        ask(ours.users_for(), problem.workload) if users is None else [*expect(ours, users), hardest(problem)]
+    )
     rows = {name: ours} | {f"{other}{PUBLISHED * (shown == 1)}": one for other, one in ranked[:shown]}
     below = [
-        HARDEST if published is None else fewer_sentence(ours, [one for _, one in ranked], users, cut=cut),
+        hardest(problem)
+        if published is None
+        else fewer_sentence(ours, [one for _, one in ranked], users, cut=cut),
         minimum_sentence(ours, bounds),
     ]
     return ["\n".join(said), _people(problem, bounds, rows, users), "\n".join(below)]
+
+
+def hardest(problem: Problem) -> str:
+    """Return whose answers the people needed are stated for, in a sentence."""
+    return HARDEST if problem.prior is None else f"{HARDEST} {UNMOVED}"
+
+
+def openly_asked(error: float, which: str = "has a standard error as small") -> str:
+    """Return how many people an ordinary survey takes for the same error as a share of them, in a sentence.
+
+    A random sample of N people that answer in the open has the standard error (p (1 - p)/N)^(1/2) <= 1/(2 N^(1/2)).
+
+    >>> openly_asked(0.13)
+    'Without randomisation a random sample of 15 people has a standard error as small: that is the price of privacy.'
+    """
+    people = counted(max(1, math.ceil(0.25 / error**2 * (1 - 1e-12))), "person")
+    return f"Without randomisation a random sample of {people} {which}: that is the price of privacy."
 
 
 def text(parts: Iterable[str | Table]) -> str:
@@ -197,7 +221,7 @@ def fewer_sentence(
     `cut` says that there was no time for some of them.
     """
     if not published:
-        return f"Published mechanisms were not set up on a domain of this size. {HARDEST}"
+        return f"Published mechanisms were not set up on a domain of this size. {hardest(ours.problem)}"
     rival = min(published, key=people_needed)
     best = f"the best published{' mechanism' * named}{' that there was time for' * cut}{f', {rival}' * named}"
     needed, least = people_needed(ours), people_needed(rival)
@@ -205,8 +229,8 @@ def fewer_sentence(
     many = needed > FAR * least
     apart = f"{number_text(needed / least)} times {words[-1]}" if many else less(needed, least, words)
     which = "every answer" if ours.problem.single else "a typical answer"
-    hardest = "" if users is not None else f"\n{HARDEST}"
-    return f"For {which} {apart} {best}.{_better(ours, published, users)}{hardest}"
+    always = "" if users is not None else f"\n{hardest(ours.problem)}"
+    return f"For {which} {apart} {best}.{_better(ours, published, users)}{always}"
 
 
 def _better(ours: Found, published: Sequence[Found], users: int | None) -> str:
@@ -228,7 +252,8 @@ def _better(ours: Found, published: Sequence[Found], users: int | None) -> str:
         size = _number(errors(least, None, users).root_mean_square, users, workload)
         return f"\nWith {best} every single answer is typically off by {size} or less."
     needed = users_text(users_needed(least))
-    return f"\nFor every answer {best} needs {needed} people; the objective worst-query may need fewer."
+    said = f"\nFor every answer {best} needs {needed} people."
+    return f"{said} A search for every answer (objective worst-query) may find fewer."
 
 
 def minimum_sentence(found: Found, bounds: Bounds) -> str:
@@ -236,7 +261,8 @@ def minimum_sentence(found: Found, bounds: Bounds) -> str:
     problem, people = found.problem, ""
     if minimum_text(problem, bounds, None):
         ratio = people_needed(found) / fewest_users(problem, bounds)
-        people = f"People needed {above_minimum(ratio - 1)}.\n"
+        whose = ", which is proven for the average over the values" * problem.single
+        people = f"People needed {above_minimum(ratio - 1)}{whose}.\n"
     gap = variance_gap(problem, bounds, found.objective, found.accuracy)
     average = "on average over the values" if problem.prior is None else "on average under the prior"
     cut = f"\n{CUT}" if bounds.cut else ""

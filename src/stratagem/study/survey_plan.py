@@ -38,7 +38,7 @@ from stratagem.study.question import (
 )
 from stratagem.study.ranking import Contender, Ranking, rank_questions
 from stratagem.study.solution import Solution
-from stratagem.study.summary import minimum_sentence
+from stratagem.study.summary import minimum_sentence, openly_asked
 from stratagem.study.two_rounds import advice
 from stratagem.workloads import weighted
 from stratagem.workloads.given import read_survey
@@ -145,7 +145,7 @@ class SurveyPlan(PlannedMechanism):
             "\n".join([said, *self.first()]),
             self.table(),
             "\n".join([about, *[LEAST] * (len(useless) < len(self.questions)), *useless]),
-            "\n".join([*self._cost(), proven]),
+            "\n".join([*self._cost(), *self._price(), proven]),
         ]
 
     def _cost(self) -> Iterator[str]:
@@ -155,6 +155,12 @@ class SurveyPlan(PlannedMechanism):
             if other.mean_variance > ours:
                 fewer = percent(1 - ours / other.mean_variance)
                 yield f"That takes {fewer} fewer people than {WAYS[name]}."
+
+    def _price(self) -> Iterator[str]:
+        """Yield how many people have errors as small if they answer all questions in the open."""
+        counted = (self.errors(one).root_mean_square for one in self.questions if one.counts)
+        if least := min(filter(None, counted), default=0.0):
+            yield openly_asked(least, "has standard errors as small for every question")
 
     def meaning(self) -> tuple[str, ...]:
         believed = (

@@ -38,6 +38,9 @@ export async function load(given, options = {}) {
   if (!isObject(options)) refuse(`${short(options)} was given as options: give an object such as { atMost: 1 }`);
   const { atMost, sha256, source, memo, ...unknown } = options;
   for (const name of Object.keys(unknown)) refuse(`load has no option ${short(name)}: give atMost, sha256 or memo`);
+  if ("sha256" in options && typeof sha256 !== "string") {
+    refuse(`the sha256 asked for is ${short(sha256)}: give its 64 digits, or leave sha256 out`);
+  }
   const here = typeof given !== "string" || given.trimStart().startsWith("{");
   const bundle = await parse(here && !(given instanceof URL) ? given : await download(given));
   if (!bundle.memo && (memo ?? null) !== null) refuse("the mechanism file is made for single reports: leave memo out");

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 TICK = 0.36
 """Space in inches for a number below the axis."""
 TIMES = "times the proven minimum"
+NARROW = 4.5
+"""Width in inches below which title and legend are folded."""
 FEW = 6.0
 """Ratio of the ends of an axis from which 1, 2 and 5 times powers of ten number it."""
 
@@ -54,7 +56,8 @@ def plot_comparison(
         raise ValueError("the proven minimum is zero, so there is nothing to draw above it: print the table")
     with page(path, 1.4 + 0.32 * len(shown.rows), width) as figure:
         axes = figure.subplots()
-        head(figure, f"{OURS} beside published mechanisms, ε = {comparison.epsilon:g}")
+        fold = "\n" if figure.get_figwidth() < NARROW else " "
+        head(figure, f"{OURS} beside published{fold}mechanisms, ε = {comparison.epsilon:g}")
         _label(axes, shown)
         _draw_mechanisms(axes, shown)
         _draw_bound(axes, shown.least)
@@ -86,7 +89,7 @@ class Measured:
             values, least, quantity = (
                 [row.value for row in rows],
                 comparison.least,
-                "objective (total variance)",
+                "variance of all answers",
             )
         return Measured(sorted(zip(values, rows, strict=True), key=lambda one: one[0]), least, quantity)
 
@@ -115,7 +118,8 @@ def times(over: float) -> str:
 def _explain(axes: Axes) -> None:
     """Write the legend below, an entry for each name."""
     named = dict(zip(*axes.get_legend_handles_labels()[::-1], strict=True))
-    axes.figure.legend(named.values(), named, loc="outside lower right", ncols=3)
+    narrow = axes.figure.bbox.width < NARROW * axes.figure.dpi
+    axes.figure.legend(named.values(), named, loc="outside lower left", ncols=1 if narrow else 3)
 
 
 def _draw_bound(axes: Axes, least: float) -> None:
