@@ -33,8 +33,8 @@ NOT_RUN = {
         "it needs podman or docker, and a network",
     ],
     "guides/questions.md": [
-        "it needs R",
         "the server ends when it is told to; tests/serve runs it",
+        "it needs R",
         "it needs a browser and a page of yours; tests/mechanism runs the same client in Chromium and Node",
     ],
     "guides/engines.md": ["it needs Java; tests/collection/test_spark.py holds Spark against DuckDB"],

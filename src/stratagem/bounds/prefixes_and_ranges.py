@@ -71,8 +71,8 @@ class PathProof:
         """Check what the proof takes for granted."""
         if self.line.n < self.low or min(self.arrays.far.min(), self.arrays.cells.min()) < 0:
             raise ValueError(
-                f"a proof for {self.line.n} values was given, but needs at least {self.low} and no negative entry in its "
-                "arrays: take the nonnegative bound of small domains"
+                f"a proof for {self.line.n} values was given, but needs at least {self.low} and no negative entry in "
+                "its arrays: take the nonnegative bound of small domains"
             )
 
     @cached_property
@@ -180,7 +180,10 @@ def cosines(cells: int) -> np.ndarray:
 
 
 def low_factor(line: PathGram, low: int) -> np.ndarray:
-    """Return F with F F^T = P V P on the cosines below `low`, diag(v) - r r^T = diag(v)^(1/2) (I - q q^T) diag(v)^(1/2)."""
+    """Return F with F F^T = P V P on the cosines below `low`.
+
+    That is diag(v) - r r^T = diag(v)^(1/2) (I - q q^T) diag(v)^(1/2).
+    """
     j = np.arange(1, low)
     roots = line.roots(j)
     q = line.ramp(j) / roots

@@ -9,7 +9,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from stratagem.cli.interruption import keeping, progress
-from stratagem.cli.layout import read_sources, read_values
+from stratagem.cli.layout import read_sources, read_survey_file, read_values
 from stratagem.cli.option import (
     EDGES,
     FORCE,
@@ -22,7 +22,6 @@ from stratagem.cli.option import (
     ValueOptions,
     check_free,
     check_plot,
-    read_survey_file,
 )
 from stratagem.cli.output import put, write, write_files, write_json, write_lines, write_result, write_table
 

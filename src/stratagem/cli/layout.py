@@ -178,6 +178,27 @@ def read_sources(domain: Domain, columns: list[str]) -> dict[str, str]:
     return {name: sources.get(name, name) for name in domain.names}
 
 
+def read_survey_file(
+    path: Path | None, domain: Domain, columns: list[str], policy: Policy
+) -> tuple[list[str], Policy]:
+    """Return the columns of attributes, and how they are read, with what a survey file says beside the options."""
+    from stratagem.workloads.given import read_survey
+
+    if path is None:
+        return columns, policy
+    known = {name: one for name, one in read_survey(path).readings.items() if name in domain.names}
+    columns = columns or [f"{name}={column}" for name, (column, _) in known.items()]
+    found: dict[str, Reading] = {}
+    for name, column in read_sources(domain, columns).items():
+        own = policy.by_column.get(column, {})
+        stated = known[name][1] if name in known else {}
+        texts = (*stated.get("missing", ()), *own.get("missing", ()))
+        pairs = {**stated.get("mapping", {}), **own.get("mapping", {})}
+        both: Any = {**stated, **own, "missing": texts, "mapping": pairs}
+        found[column] = both
+    return columns, replace(policy, by_column=found)
+
+
 def named_columns(columns: list[str] | None) -> list[str]:
     """Return the columns as ATTRIBUTE=COLUMN, an attribute that nobody names called like its column."""
     usable = {text: text.isprintable() and text == text.strip() and "," not in text for text in columns or []}

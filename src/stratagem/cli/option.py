@@ -16,8 +16,7 @@ from stratagem.math.deadline import deadline
 if TYPE_CHECKING:
     import numpy as np
 
-    from stratagem.domain import Domain
-    from stratagem.domain.policy import Policy, Reading
+    from stratagem.domain.policy import Policy
     from stratagem.mechanism.mechanism import Mechanism
     from stratagem.solvers import Solver
     from stratagem.workloads import Workload
@@ -292,28 +291,6 @@ def read_row(path: Path) -> np.ndarray:
 
     numbers = read_matrix(path)
     return numbers.ravel() if numbers.size == max(numbers.shape, default=0) else numbers
-
-
-def read_survey_file(
-    path: Path | None, domain: Domain, columns: list[str], policy: Policy
-) -> tuple[list[str], Policy]:
-    """Return the columns of attributes, and how they are read, with what a survey file says beside the options."""
-    from stratagem.cli.layout import read_sources
-    from stratagem.workloads.given import read_survey
-
-    if path is None:
-        return columns, policy
-    known = {name: one for name, one in read_survey(path).readings.items() if name in domain.names}
-    columns = columns or [f"{name}={column}" for name, (column, _) in known.items()]
-    found: dict[str, Reading] = {}
-    for name, column in read_sources(domain, columns).items():
-        own = policy.by_column.get(column, {})
-        stated = known[name][1] if name in known else {}
-        texts = (*stated.get("missing", ()), *own.get("missing", ()))
-        pairs = {**stated.get("mapping", {}), **own.get("mapping", {})}
-        both: Any = {**stated, **own, "missing": texts, "mapping": pairs}
-        found[column] = both
-    return columns, replace(policy, by_column=found)
 
 
 def in_words(mechanism: Mechanism, path: Path | None, question: str) -> tuple[Mechanism, str, str]:

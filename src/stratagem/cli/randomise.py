@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 from typer import Option
 
 from stratagem.cli.interruption import note, progress
+from stratagem.cli.layout import read_sources, read_survey_file
 from stratagem.cli.option import (
     AT_MOST,
     BUNDLE,
@@ -20,7 +21,6 @@ from stratagem.cli.option import (
     SURVEY_FILE,
     FileOptions,
     check_free,
-    read_survey_file,
 )
 from stratagem.cli.output import lost
 from stratagem.mechanism.client import CEILING, Client, accepted
@@ -104,7 +104,6 @@ def _rows(mechanism: Mechanism, data: Path, columns: list[str], policy: Policy, 
     """Randomise the rows of a file."""
     import numpy as np
 
-    from stratagem.cli.layout import read_sources
     from stratagem.domain.columns import stream, tallied
     from stratagem.domain.policy import listed
     from stratagem.math.number import counted
