@@ -128,3 +128,11 @@ def test_one_user_type_needs_no_bound_larger_than_its_cost():
 def test_bad_epsilon(epsilon):
     with pytest.raises(ValueError, match="epsilon is"):
         st.optimise(st.prefix(4), epsilon)
+
+
+@pytest.mark.parametrize("asked", [{}, {"gap": 1e-6}])
+def test_few_queries_over_few_values_are_as_good_as_patterns_that_are_all_listed(asked):
+    """The linear programme alone ends 2.4e-4 above."""
+    moments = [[0, 1, 2, 3, 4, 5], [0, 1, 4, 9, 16, 25]]
+    listed = st.optimise(moments, 0.7, "certified").objective
+    assert st.optimise(moments, 0.7, **asked).objective <= listed * (1 + 1e-6)

@@ -72,8 +72,9 @@ time."""
 
 TIGHTENED = 512
 """Most combinations of answers to a survey whose strategy is written out as a matrix to tighten bounds from."""
-SHORT = 1e-3
-"""Gap of a linear programme for few queries above which all patterns are tried where they can be listed."""
+SHORT, SHORTEST, TINY = 1e-3, 1e-6, 8
+"""Gaps of a linear programme for few queries above which all patterns are tried where they can be listed: unless a
+smaller one is asked for, and up to `TINY` user types, where that takes a fraction of a second."""
 
 UNCONSTRAINED = 10.0
 """Seconds after which the search without a constraint ends, that one with it starts from."""
@@ -343,8 +344,9 @@ def _falls_short(problem: Problem, solver: Solver, best: _Best) -> bool:
     """
     if not solver.partial or best.status in FINAL:
         return False
-    if problem.workload.domain_size <= EXHAUSTIVE:
-        return relative_gap(problem.added(best.objective), problem.least(problem.bounds)) > SHORT
+    if (n := problem.workload.domain_size) <= EXHAUSTIVE:
+        wanted = SHORTEST if n <= TINY else min(SHORT, solver.limits.gap)
+        return relative_gap(problem.added(best.objective), problem.least(problem.bounds)) > wanted
     return relative_gap(best.objective, problem.lower_bound) > CERTIFIED
 
 
