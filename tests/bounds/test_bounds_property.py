@@ -235,3 +235,43 @@ def test_prefix_64_is_certified_at_high_epsilon(epsilon, gap):
     assert solution.bounds.name == "nonnegative"
     assert solution.gap <= gap
     assert solution.objective > 1.15 * solution.bounds["weighted"].value
+
+
+def two_level(epsilon, share):
+    """Rows for one and for two of three types: six reports, of which three depend on the others."""
+    T = np.vstack([np.eye(3), 1 - np.eye(3)])
+    theta = np.repeat([share, 1 - share], 3)
+    Q = theta[:, None] * (1 + np.expm1(epsilon) * T)
+    return Q / Q.sum(axis=0)
+
+
+def adaptive(W, epsilon, seed):
+    """Return the bias and the mean variance of an unbiased estimate whose second strategy depends on the first report."""
+    rng = np.random.default_rng(seed)
+    first, second = two_level(epsilon, rng.random()), [two_level(epsilon, rng.random()) for _ in range(6)]
+    free = np.linalg.svd(first.T)[2][3:]  # vectors over reports whose mean is zero whatever the type
+    shift = 0.1 * rng.normal(size=(len(W), 3, 3)) @ free  # (p, u, h)
+    own = W @ np.linalg.pinv(first.T).T  # scores (p, h)
+    later = [(W + shift[:, :, h]) @ np.linalg.pinv(second[h].T).T for h in range(6)]
+    bias, variance = 0.0, 0.0
+    for a in range(3):
+        for b in range(3):
+            chance = np.array([first[h, a] * second[h][:, b] for h in range(6)])
+            answers = np.array([own[:, [h]] + later[h] for h in range(6)])  # (h, p, y)
+            mean = np.einsum("hy,hpy->p", chance, answers)
+            bias = max(bias, abs(mean - W[:, a] - W[:, b]).max())
+            variance += np.einsum("hy,hpy->", chance, (answers - mean[None, :, None]) ** 2) / 9
+    return bias, variance
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("epsilon", [0.25, 0.5, 1.0])
+@pytest.mark.parametrize("make", [st.prefix, st.histogram])
+def test_strategies_that_depend_on_earlier_reports_are_never_below(make, epsilon, seed):
+    """Theory.md, section 4. The control: at three times the epsilon of the bound the same estimates are below."""
+    W = make(3).matrix()
+    least = 2 * (exact(make(3), epsilon) - (W**2).sum()) / 3
+    bias, variance = adaptive(W, epsilon, seed)
+    assert bias < 1e-9
+    assert variance >= least
+    assert adaptive(W, 3 * epsilon, seed)[1] < least

@@ -18,7 +18,8 @@ SCOPE = "unbiased estimates from one report per person"
 """What every bound is about: the variance of such estimates, averaged as the objective says. Biased ones may err less.
 
 Of N users whose types are drawn from the prior, an unbiased estimate, linear or not, has at least the variance of its
-linear part, which is unbiased too (Hoeffding 1948); so the bounds on linear estimates hold for all unbiased ones.
+linear part, which is unbiased too (Hoeffding 1948); so the bounds on linear estimates hold for all unbiased ones, and
+also where the strategy of a user depends on earlier reports (theory.md, section 4).
 """
 
 
