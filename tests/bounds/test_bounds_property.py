@@ -246,7 +246,7 @@ def two_level(epsilon, share):
 
 
 def adaptive(W, epsilon, seed):
-    """Return the bias and the mean variance of an unbiased estimate whose second strategy depends on the first report."""
+    """Return the bias and mean variance of an unbiased estimate whose second strategy depends on the first report."""
     rng = np.random.default_rng(seed)
     first, second = two_level(epsilon, rng.random()), [two_level(epsilon, rng.random()) for _ in range(6)]
     free = np.linalg.svd(first.T)[2][3:]  # vectors over reports whose mean is zero whatever the type
