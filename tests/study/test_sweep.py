@@ -9,7 +9,6 @@ import pytest
 
 import stratagem as st
 from commands import assert_refused, plain, run, run_json
-from stratagem.study.comparison import NEEDED
 from stratagem.study.comparison_sweep import BOUND, Sweep
 
 QUICK = st.Auto(outputs=32, max_seconds=0.5)
@@ -118,7 +117,14 @@ def test_it_prints_as_an_aligned_table(domains):
         assert [line.split()[0] for line in lines[:2]] == ["Stratagem", "proven"]
         assert rule == "-" * len(heading)
         assert {len(line) for line in lines} == {len(heading)}
-    assert plain(note) == plain(f"{NEEDED} {domains.late_sentence}")
+    assert plain(note).startswith("People needed: for a standard error of 1 % of all people.")
+    assert plain(note).endswith(plain(domains.late_sentence))
+
+
+def test_people_needed_are_for_an_error_in_the_units_of_the_queries():
+    assert "for a standard error of 0.01 a person, in the units of the queries" in plain(
+        st.sweep([[0, 1, 2], [0, 1, 4]], [1.0]).notes()
+    )
 
 
 @pytest.mark.parametrize(

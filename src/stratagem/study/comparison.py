@@ -52,10 +52,6 @@ EACH = 5.0
 """Seconds that one published mechanism may take on so many user types."""
 PEOPLE = ("typical answer", "every answer")
 """What people needed are stated for."""
-NEEDED = (
-    "People needed: for a standard error of 1 % of them. Typical answer: root mean square over the "
-    "queries that count people, if any do. Both hold even if everybody had the hardest value."
-)
 SHOWN = 5
 """Published mechanisms of a comparison that does not show all."""
 

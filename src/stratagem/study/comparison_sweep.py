@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stratagem.estimators import Users, comparable, users_needed
+from stratagem.estimators.accuracy import goal
 from stratagem.io.screen import brief, show
 from stratagem.io.table import Recorded, Table, save_records
 from stratagem.math.deadline import granted, within
@@ -16,7 +17,7 @@ from stratagem.math.privacy import check
 from stratagem.solvers import Callback, Certified, Solver
 from stratagem.solvers.problem import Average, problem_of, relative_gap
 from stratagem.study.bound_table import along, are_listed, place
-from stratagem.study.comparison import NEEDED, OPTIMISED, PEOPLE, Comparison
+from stratagem.study.comparison import OPTIMISED, PEOPLE, Comparison
 from stratagem.study.optimisation import ENDED_BY_HAND, solved
 from stratagem.study.preset import limited, solver_of
 from stratagem.study.ranking import late_sentence
@@ -226,7 +227,11 @@ class Sweep(Recorded):
     def notes(self) -> str:
         """Return what the numbers of the tables mean, their dashes where there are any, and what time ran out for."""
         silent = any(users == 1 for users in self.users_needed()[BOUND])
-        return "\n".join(filter(None, (NEEDED, SILENCE if silent else "", self.late_sentence)))
+        needed = (
+            f"People needed: for {goal(self.comparisons[0].workload)}. Typical answer: root mean square over the "
+            "queries. Both hold whatever people answer."
+        )
+        return "\n".join(filter(None, (needed, SILENCE if silent else "", self.late_sentence)))
 
     @property
     def late_sentence(self) -> str:
