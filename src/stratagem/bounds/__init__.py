@@ -211,9 +211,9 @@ CLOSE, CLOSER = 5e-3, 2e-3
 SMALL = 0.15
 """Share 1/(1 + E) of the types in optimal patterns up to which the nonnegative bound is computed although
 less was asked for: at epsilon 1 it stays at the weighted bound of 64 prefixes, at 2 it is 2 % above."""
-LONG, LONGEST, MODEST, PATIENCE = 1024, 1 << 20, 0.05, 20.0
+LONG, LONGEST, MODEST, PATIENCE = 1024, 1 << 20, 0.05, 40.0
 """User types of prefixes and ranges whose nonnegative bound has smooth matrices, the gap above which it is computed
-and the seconds it may take: its eight stages take about 3 on an idle machine."""
+and the seconds it may take: its three searches take about 12 on an idle machine."""
 MARGIN = 0.9
 """Share of the gap asked for at which the search for a nonnegative bound ends."""
 LATE = 0.5
