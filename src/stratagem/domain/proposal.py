@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from stratagem.domain.bins import Bins, coarser
+from stratagem.domain.bins import WHOLE, Bins, coarser
 from stratagem.domain.moment import calendar_bins, instant, stating, zones_said
 from stratagem.domain.policy import (
     DROP,
@@ -88,7 +88,9 @@ class Proposal:
 
     def coarser(self, enough: int | None) -> str:
         """Return coarser bins for proposed ones, where so many are about enough; empty where there are none."""
-        return "" if self.rule == STATED else coarser(self.values.edges, enough)
+        values = self.values
+        found = "" if self.rule == STATED else coarser(values.edges[: values.bins + 1], enough)
+        return ",".join([found, *[WHOLE] * values.whole, *[OTHER] * values.cut]) if found else ""
 
     def remarks(self, counts: Mapping[str | None, int], column: str = "") -> tuple[str, ...]:
         """Return sentences on texts that could be meant otherwise: dates of several zones, commas, gaps, spellings.
@@ -100,7 +102,7 @@ class Proposal:
             reasons = {
                 text: values.place(text).reason for text in counts if text and values.other is not None
             }
-            odd = {text: counts[text] for text, reason in reasons.items() if reason.startswith("not ")}
+            odd = {text: counts[text] for text, reason in reasons.items() if reason == f"not {values.kind}"}
             zones = (zones_said(counts, values.zone),) if values.moments else ()
             silent = counts if values.no_answer else {}
             return (*zones, *strange(odd, *{reasons[text] for text in odd}, silent=silent, column=column))
@@ -219,7 +221,7 @@ def _of_numbers(counts: Mapping[Decimal, int]) -> Proposal:
         first, last = next(on, (low, high))
         scale = f" of a scale from {first} to {last}" if (first, last) != (low, high) else ""
         rule = f"every whole number{scale} has a value of its own"
-        return _bins(spaced_text(Decimal(first), Decimal(last) + 1, Decimal(1)), rule)
+        return _bins(spaced_text(Decimal(first), Decimal(last) + 1, Decimal(1)), rule, integers=True)
     if not integers and (step := grid(counts, 2 * MOST)):
         return _bins(
             spaced_text(low, high + step, step),
@@ -235,13 +237,13 @@ def _of_numbers(counts: Mapping[Decimal, int]) -> Proposal:
         places[floor(number, step)] += rows
     if len(counts) > MOST and max(places.values()) > CROWDED * sum(counts.values()):
         return _of_skewed(counts, integers=integers)
-    return _bins(
-        spaced_text(first * step, last * step, step), f"round steps that cover {covered} of the numbers"
-    )
+    rule = f"round steps that cover {covered} of the numbers"
+    return _bins(spaced_text(first * step, last * step, step), rule, integers=integers)
 
 
-def _bins(option: str, rule: str) -> Proposal:
-    return Proposal(values=Bins.parse(f"{option},{OTHER}"), rule=rule)
+def _bins(option: str, rule: str, *, integers: bool = False) -> Proposal:
+    values = Bins.parse(f"{option},{OTHER}")
+    return Proposal(values=replace(values, whole=integers and values.integral), rule=rule)
 
 
 def _of_skewed(counts: Mapping[Decimal, int], *, integers: bool) -> Proposal:
@@ -263,6 +265,7 @@ def _of_skewed(counts: Mapping[Decimal, int], *, integers: bool) -> Proposal:
     return _bins(
         ",".join(map(decimal_text, edges)),
         f"round edges, between most of which about {100 / SKEWED:g} % of the numbers lie; they cover {covered}",
+        integers=integers,
     )
 
 
@@ -323,7 +326,16 @@ def completed(proposal: Proposal, counts: Mapping[str | None, int]) -> Proposal:
     needed = unlisted if values.other is None else proposal.rule == STATED or rows > 0
     if needed != (values.other is not None):
         values = values.having_other(needed)
+    values = values if proposal.rule != STATED else as_whole(values, counts)
     return replace(proposal, values=replace(values, no_answer=values.no_answer or silent))
+
+
+def as_whole(values: Bins | Labels, counts: Mapping[str | None, int]) -> Any:
+    """Return bins between whole numbers as those of whole numbers, where a column holds no others."""
+    known: Any = values
+    found = map(parse_decimal, filter(None, counts)) if known.edges and known.integral else ()
+    numbers = [one for one in found if one is not None and one.is_finite()]
+    return replace(known, whole=True) if numbers and all(map(whole, numbers)) else values
 
 
 def cautions(column: str, proposal: Proposal, coded: Mapping[str, int]) -> tuple[str, ...]:
