@@ -221,7 +221,7 @@ def _of_numbers(counts: Mapping[Decimal, int]) -> Proposal:
         first, last = next(on, (low, high))
         scale = f" of a scale from {first} to {last}" if (first, last) != (low, high) else ""
         rule = f"every whole number{scale} has a value of its own"
-        return _bins(spaced_text(Decimal(first), Decimal(last) + 1, Decimal(1)), rule, integers=True)
+        return _bins(spaced_text(Decimal(first), Decimal(last) + 1, Decimal(1)), rule)
     if not integers and (step := grid(counts, 2 * MOST)):
         return _bins(
             spaced_text(low, high + step, step),
@@ -237,13 +237,13 @@ def _of_numbers(counts: Mapping[Decimal, int]) -> Proposal:
         places[floor(number, step)] += rows
     if len(counts) > MOST and max(places.values()) > CROWDED * sum(counts.values()):
         return _of_skewed(counts, integers=integers)
-    rule = f"round steps that cover {covered} of the numbers"
-    return _bins(spaced_text(first * step, last * step, step), rule, integers=integers)
+    return _bins(
+        spaced_text(first * step, last * step, step), f"round steps that cover {covered} of the numbers"
+    )
 
 
-def _bins(option: str, rule: str, *, integers: bool = False) -> Proposal:
-    values = Bins.parse(f"{option},{OTHER}")
-    return Proposal(values=replace(values, whole=integers and values.integral), rule=rule)
+def _bins(option: str, rule: str) -> Proposal:
+    return Proposal(values=Bins.parse(f"{option},{OTHER}"), rule=rule)
 
 
 def _of_skewed(counts: Mapping[Decimal, int], *, integers: bool) -> Proposal:
@@ -265,7 +265,6 @@ def _of_skewed(counts: Mapping[Decimal, int], *, integers: bool) -> Proposal:
     return _bins(
         ",".join(map(decimal_text, edges)),
         f"round edges, between most of which about {100 / SKEWED:g} % of the numbers lie; they cover {covered}",
-        integers=integers,
     )
 
 
@@ -311,7 +310,7 @@ def found_values(
     found = propose(counts, column, as_is=policy.as_is, order=order)
     if policy.invalid != DROP:
         return completed(found, counts)
-    return replace(found, values=found.values.having_other(False))
+    return replace(found, values=as_whole(found.values.having_other(False), counts))
 
 
 def completed(proposal: Proposal, counts: Mapping[str | None, int]) -> Proposal:
@@ -326,8 +325,7 @@ def completed(proposal: Proposal, counts: Mapping[str | None, int]) -> Proposal:
     needed = unlisted if values.other is None else proposal.rule == STATED or rows > 0
     if needed != (values.other is not None):
         values = values.having_other(needed)
-    values = values if proposal.rule != STATED else as_whole(values, counts)
-    return replace(proposal, values=replace(values, no_answer=values.no_answer or silent))
+    return replace(proposal, values=as_whole(replace(values, no_answer=values.no_answer or silent), counts))
 
 
 def as_whole(values: Bins | Labels, counts: Mapping[str | None, int]) -> Any:

@@ -41,7 +41,7 @@ CEILING = 10  # largest epsilon of the bundles that `load` takes without a ceili
 DEPTH = 100  # depth of nested lists and objects, at most
 PARTS = 1 << 22  # commas, brackets, braces of a bundle, and values of an attribute: both bound the memory
 MOST = (1 << 53) - 1  # most outputs: the largest whole number that every reader of JSON holds exactly
-SCALE, WEIGHT_BITS = 64, 32  # the bound on exp(epsilon) is a multiple of 2^-64; weights of a table sum to 2^32
+SCALE, WEIGHT_BITS = 64, 32  # exp(epsilon) is bounded below in units of 2^-64; weights of a table sum to 2^32
 MOST_BITS = 52  # bits of the largest entry: doubles, all that browsers have, hold them exactly
 HIGH = 1 << MOST_BITS  # the higher of two levels; the lower one is given in its units
 SUMS = 24  # the sums by which rows of a user type are found are at most 2^24: that bounds memory and reads
@@ -720,12 +720,11 @@ def reader(attribute: Mapping[str, Any]) -> Callable[[Any], int]:
     """Return the rule from a value of an attribute, which may be a text, to its number 0..size-1."""
     name, silent, rest = attribute["name"], "no_answer" in attribute, "other" in attribute
     labels, edges, unit, whole = map(attribute.get, ("labels", "edges", "unit", "whole"))
-    size, last = attribute["size"] - silent, attribute["size"] - silent - rest - 1
+    size, last, places = attribute["size"] - silent, attribute["size"] - silent - rest - 1, dict[str, int]()
     known = all(attribute.get(key, True) is True for key in ("no_answer", "other", "whole")) and last >= 0
     _require(known, f"{name} needs no_answer, other and whole true or left out, and a value beside them")
     known = unit is None or (isinstance(unit, str) and 0 < len(unit) <= 40 and labels is None)
     _require(known, f"{name} needs a unit of 1 to 40 letters, and numbers instead of labels")
-    places: dict[str, int] = {}
     if labels is not None and edges is None:
         known = isinstance(labels, list) and len(labels) == size and all(isinstance(x, str) for x in labels)
         _require(known, f"{name} needs {size} labels")
@@ -737,10 +736,9 @@ def reader(attribute: Mapping[str, Any]) -> Callable[[Any], int]:
     bounds, zone = [_key(text, kind) for text in texts] or [0, last + 1], _zone(attribute, kind)
     _require(not whole or all(x.strip("-").isdecimal() for x in texts or [""]), f"{name} has no whole edges")
     low, high = (f"below {texts[0]}", f"{texts[-1]} or above") if texts else ("below 0", f"above {last}")
-    what = f"one of {_short(labels)}" if labels else f"a whole number from 0 to {last}"
-    if texts:
-        sort = "a whole number" if whole else kind if kind == "a number" else "a date or time"
-        what = f"{sort} from {texts[0]} to below {texts[-1]}"
+    sort = "a whole number" if whole or not texts else kind if kind == "a number" else "a date or time"
+    what = f"{sort} from {texts[0]} to below {texts[-1]}" if texts else f"{sort} from 0 to {last}"
+    what = f"one of {_short(labels)}" if labels else what
     what += "".join(f", or {word!r}" for word, known in ((OTHER, other), (NO_ANSWER, silent)) if known)
 
     def read(value: Any) -> int:
