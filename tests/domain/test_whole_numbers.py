@@ -48,9 +48,9 @@ def test_the_mean_of_whole_numbers_is_right_to_the_digit(tmp_path):
         assert sums.answer(x) / 100 == [pytest.approx(mean, rel=1e-12)]
         mechanism = Mechanism.of(st.published.randomised_response(7, 30.0), sums, 30.0)
         counts = np.bincount(
-            [report["output"] for report in mechanism.accepting(30.0).client().randomise(CHILDREN)], minlength=7
+            [report["output"] for report in mechanism.accepting(30.0).client.randomise(CHILDREN)], minlength=7
         )
-        assert mechanism.estimate(counts).answers / 100 == [pytest.approx(mean, abs=1e-9)]
+        assert mechanism.estimate(counts).answers / 100 == [pytest.approx(mean, abs=1e-6)]
 
 
 PLANNED = {
