@@ -275,7 +275,11 @@ def test_the_keyboard_is_enough(show):
     [
         (fine_bins, "35", 'value is "35" (35 or above), but must be a number from -30 to below 35'),
         (fine_bins, "-30.5", 'value is "-30.5" (below -30), but must be a number from -30 to below 35'),
-        (whole_bins, "1.5", 'value is "1.5" (not a whole number), but must be a whole number from -30 to below 35'),
+        (
+            whole_bins,
+            "1.5",
+            'value is "1.5" (not a whole number), but must be a whole number from -30 to below 35',
+        ),
         (fine_bins, "", "Please answer value."),
         (fine_numbers, "65", 'value is "65" (above 64), but must be a whole number from 0 to 64'),
         (fine_numbers, "1.5", 'value is "1.5" (not a whole number), but must be a whole number from 0 to 64'),

@@ -125,7 +125,12 @@ REFUSED = {
         "labels",
         "domain",
         0,
-        to=lambda a: {"name": a["name"], "size": 3, "edges": ["00:00", "01:00", "02:00", "03:00"], "whole": True},
+        to=lambda a: {
+            "name": a["name"],
+            "size": 3,
+            "edges": ["00:00", "01:00", "02:00", "03:00"],
+            "whole": True,
+        },
     ),
     "whole beside labels": lambda: edited("labels", "domain", 0, to=lambda a: a | {"whole": True}),
     "whole without edges": lambda: edited(TWO_LEVEL, "domain", 0, to=lambda a: a | {"whole": True}),

@@ -97,7 +97,7 @@ class Proposal:
 
         What they advise is for the column alone, if that has a name.
         """
-        values = self.values
+        values: Any = self.values
         if values.edges:
             reasons = {
                 text: values.place(text).reason for text in counts if text and values.other is not None
