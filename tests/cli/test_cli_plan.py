@@ -29,7 +29,7 @@ def test_a_newcomer_walks_from_a_file_to_answers(capsys):
     for words in (
         "fewer people than the best published.",
         "73.2 %",
-        "0:100:5,no answer",
+        "0:100:5,whole,no answer",
         "20 of 400 rows count as 'no answer'.",
         "open it in a browser",
     ):
@@ -160,7 +160,7 @@ def test_a_survey_goes_from_a_file_to_answers_and_back_through_its_file(capsys):
         "600 people, 2 questions, epsilon 1 for the whole survey.",
         "region x smokes",
         "all questions together.",
-        "age: 5 bins and 'no answer' (stated): 20:70:10,no answer",
+        "age: 5 bins and 'no answer' (stated): 20:70:10,whole,no answer",
         "survey: survey.toml",
     ):
         assert words in said

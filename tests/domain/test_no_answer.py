@@ -305,21 +305,21 @@ def test_columns_are_read(name, tmp_path):
 
 
 PLANS = {
-    "nothing beside": ([20, 30, 30, 40] * 9, {}, "20:41:1", []),
-    "missing": ([20, 30, None, 40] * 9, {}, "20:41:1,no answer", [9]),
-    "unlisted": ([*range(1000), *[10**9] * 4], {}, "0:1000:50,other", [4]),
-    "both": ([*range(1000), *[10**9] * 4, None], {}, "0:1000:50,other,no answer", [4, 1]),
+    "nothing beside": ([20, 30, 30, 40] * 9, {}, "20:41:1,whole", []),
+    "missing": ([20, 30, None, 40] * 9, {}, "20:41:1,whole,no answer", [9]),
+    "unlisted": ([*range(1000), *[10**9] * 4], {}, "0:1000:50,whole,other", [4]),
+    "both": ([*range(1000), *[10**9] * 4, None], {}, "0:1000:50,whole,other,no answer", [4, 1]),
     "texts": (["a", "b"] * 9, {}, "a,b", []),
     "texts missing": (["a", "b", ""] * 9, {}, "a,b,no answer", [9]),
     "rare texts": (["a", "b"] * 900 + ["c"], {}, "a,b,other", [1]),
     "texts that say other": (["a", "b", "other", None] * 9, {}, "a,b,other,no answer", [9, 9]),
-    "stated": ([1, 2, 3] * 9, {"values": st.bins("0:4:1")}, "0:4:1", []),
-    "stated and unlisted": ([1, 2, 9] * 9, {"values": st.bins("0:4:1")}, "0:4:1,other", [9]),
-    "stated and missing": ([1, 2, None] * 9, {"values": st.bins("0:4:1")}, "0:4:1,no answer", [9]),
+    "stated": ([1, 2, 3] * 9, {"values": st.bins("0:4:1")}, "0:4:1,whole", []),
+    "stated and unlisted": ([1, 2, 9] * 9, {"values": st.bins("0:4:1")}, "0:4:1,whole,other", [9]),
+    "stated and missing": ([1, 2, None] * 9, {"values": st.bins("0:4:1")}, "0:4:1,whole,no answer", [9]),
     "stated with both": (
         [1, 2, 3] * 9,
         {"values": st.bins("0:4:1,other,no answer")},
-        "0:4:1,other,no answer",
+        "0:4:1,whole,other,no answer",
         [0, 0],
     ),
     "labels stated": (["a", None, "c"] * 9, {"values": st.labels("a", "b")}, "a,b,other,no answer", [9, 9]),
@@ -333,7 +333,14 @@ PLANS = {
     "named missing": (
         [1, 2, 999] * 9,
         {"values": st.bins("0:4:1"), "missing": ["999"]},
-        "0:4:1,no answer",
+        "0:4:1,whole,no answer",
+        [9],
+    ),
+    "decimals": ([1, 2, 2.5] * 9, {"values": st.bins("0:4:1")}, "0:4:1", []),
+    "decimals among whole numbers that were stated": (
+        [1, 2, 2.5] * 9,
+        {"values": st.bins("0:4:1,whole")},
+        "0:4:1,whole,other",
         [9],
     ),
 }

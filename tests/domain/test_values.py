@@ -274,7 +274,7 @@ def test_words_for_nothing_are_answers_among_texts_unless_somebody_says_so(tmp_p
     policy = Policy(missing=("NA", "None"), invalid="other")
     with pytest.raises(ValueError, match="'DE' alone, so that there is nothing to ask"):
         found_values(path, "c", policy)
-    assert found_values(path, "n", Policy(invalid="drop")) == Bins.parse("1:4:1")
+    assert found_values(path, "n", Policy(invalid="drop")) == Bins.parse("1:4:1,whole")
     assert not read(path, Domain(c=Labels(("DE", "other"))), {"c": "c"}, policy).like_missing
 
 

@@ -47,6 +47,11 @@ def fine_bins():
     return Mechanism.of(st.published.randomised_response(65, 2.0), st.histogram(st.bins("-30:35:1")), 2.0)
 
 
+def whole_bins():
+    bins = st.bins("-30:35:1", whole=True)
+    return Mechanism.of(st.published.randomised_response(65, 2.0), st.histogram(bins), 2.0)
+
+
 def fine_numbers():
     return Mechanism.of(st.published.randomised_response(65, 2.0), st.histogram(65), 2.0)
 
@@ -220,7 +225,11 @@ def test_answers_are_offered_and_shown_by_their_labels_bins_and_units(make, chos
 
 @pytest.mark.parametrize(
     ("make", "hint"),
-    [(fine_bins, "a whole number from -30 to 34"), (fine_numbers, "a whole number from 0 to 64")],
+    [
+        (fine_bins, "a number from -30 to below 35"),
+        (whole_bins, "a whole number from -30 to 34"),
+        (fine_numbers, "a whole number from 0 to 64"),
+    ],
 )
 def test_of_many_answers_one_is_typed(make, hint, show):
     page = show(make())
@@ -266,6 +275,11 @@ def test_the_keyboard_is_enough(show):
     [
         (fine_bins, "35", 'value is "35" (35 or above), but must be a number from -30 to below 35'),
         (fine_bins, "-30.5", 'value is "-30.5" (below -30), but must be a number from -30 to below 35'),
+        (
+            whole_bins,
+            "1.5",
+            'value is "1.5" (not a whole number), but must be a whole number from -30 to below 35',
+        ),
         (fine_bins, "", "Please answer value."),
         (fine_numbers, "65", 'value is "65" (above 64), but must be a whole number from 0 to 64'),
         (fine_numbers, "1.5", 'value is "1.5" (not a whole number), but must be a whole number from 0 to 64'),

@@ -29,7 +29,7 @@ def many(kind):
     strategy = st.published.hadamard_response(65, 2.0)
     given = {
         "numbers": 65,
-        "bins": st.bins("-30:35:1"),
+        "bins": st.bins("-30:35:1", whole=True),
         "labels": st.labels(HTML, *(f"Größe {k}" for k in range(1, 65))),
     }
     return Mechanism.of(strategy, st.histogram(given[kind]), 2.0)
@@ -198,7 +198,7 @@ def test_a_screen_reader_hears_the_question_the_answers_and_what_is_wrong(show):
     ("kind", "typed", "wrong", "sentence"),
     [
         ("numbers", "64", "65", "Please give a whole number from 0 to 64."),
-        ("bins", "-27.5", "35", "Please give a whole number from -30 to 34."),
+        ("bins", "-27.0", "-27.5", "Please give a whole number from -30 to 34."),
         (
             "labels",
             "Größe 7",

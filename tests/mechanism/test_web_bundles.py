@@ -53,6 +53,7 @@ ACCEPTED = {
         "labels", "domain", 0, to=lambda a: a | {"labels": ["ja", "other"], "no_answer": True}
     ),
     "numbers and no answer": lambda: edited(TWO_LEVEL, "domain", 0, to=lambda a: a | {"no_answer": True}),
+    "whole numbers": lambda: edited("no-answer", "domain", 0, to=lambda a: a | {"whole": True}),
     "a long unit": lambda: edited("edges", "domain", 0, to=lambda a: a | {"unit": "\U0001f600" * 40}),
 }
 REFUSED = {
@@ -108,6 +109,39 @@ REFUSED = {
     "no answer one": lambda: edited("no-answer", "domain", 0, "no_answer", to=1),
     "no answer null": lambda: edited("no-answer", "domain", 0, "no_answer", to=None),
     "no answer as text": lambda: edited("no-answer", "domain", 0, "no_answer", to="no answer"),
+    "whole beside a half": lambda: edited("edges", "domain", 0, to=lambda a: a | {"whole": True}),
+    "whole beside dates": lambda: edited(
+        "labels",
+        "domain",
+        0,
+        to=lambda a: {
+            "name": a["name"],
+            "size": 3,
+            "edges": ["2026-01-01", "2026-01-02", "2026-01-03", "other"],
+            "whole": True,
+        },
+    ),
+    "whole beside hours": lambda: edited(
+        "labels",
+        "domain",
+        0,
+        to=lambda a: {
+            "name": a["name"],
+            "size": 3,
+            "edges": ["00:00", "01:00", "02:00", "03:00"],
+            "whole": True,
+        },
+    ),
+    "whole beside labels": lambda: edited("labels", "domain", 0, to=lambda a: a | {"whole": True}),
+    "whole without edges": lambda: edited(TWO_LEVEL, "domain", 0, to=lambda a: a | {"whole": True}),
+    "whole false": lambda: edited("no-answer", "domain", 0, to=lambda a: a | {"whole": False}),
+    "whole one": lambda: edited("no-answer", "domain", 0, to=lambda a: a | {"whole": 1}),
+    "whole as an edge of an exponent": lambda: edited(
+        "no-answer",
+        "domain",
+        0,
+        to=lambda a: a | {"edges": ["0", "18", "65", "1e2", "other"], "whole": True},
+    ),
     "no answer and an edge too many": lambda: edited(
         "no-answer", "domain", 0, "edges", to=["0", "9", "18", "65", "130", "other"]
     ),

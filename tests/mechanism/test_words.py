@@ -86,9 +86,11 @@ def test_answers_are_named_as_their_owners_call_them(case, output, texts):
 
 
 NAMED = {
-    "0:7:1": ("1", "", "7 or more, or something else"),
-    "-2:3:1": ("-1", "minutes", "less than -2 minutes, or 3 minutes or more"),
-    "15,16,20,30,85": ("16 to 19", "years", "less than 15 years, or 85 years or more"),
+    "0:7:1,whole": ("1", "", "7 or more, or something else"),
+    "-2:3:1,whole": ("-1", "minutes", "less than -2 minutes, or 3 minutes or more"),
+    "15,16,20,30,85,whole": ("16 to 19", "years", "less than 15 years, or 85 years or more"),
+    "0:7:1": ("1 to below 2", "", "7 or more, or something else"),
+    "0:70:10,whole": ("10 to 19", "years", "70 years or more, or something else"),
     "0:70:10": ("10 to below 20", "years", "70 years or more, or something else"),
     "0:1:0.25": ("0.25 to below 0.5", "", "1 or more, or something else"),
     "2024-01-01:2025-01-01:1mo": ("2024-02", "", "before 2024-01, or after 2024-12"),

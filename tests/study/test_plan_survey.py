@@ -336,7 +336,7 @@ def test_coarser_bins_are_offered_where_proposed_ones_are_too_many(tmp_path):
     assert not plan.verdicts[0].usable
     bins = plan.coarser["age"]
     assert f"For example values={{'age': st.bins({bins!r})}}." in " ".join(str(plan).split())
-    assert f'# coarser, for so few people: bins = "{bins}"' in plan.survey_file()
+    assert f'# coarser, for so few people: bins = "{bins.removesuffix(",whole")}"\n' in plan.survey_file()
     path = tmp_path / "survey.toml"
     path.write_text(plan.survey_file())
     assert read_survey(path).domain == plan.domain

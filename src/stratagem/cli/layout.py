@@ -78,7 +78,7 @@ def derive(
     from stratagem.domain.columns import distinct
     from stratagem.domain.file import stated_order
     from stratagem.domain.policy import STRICT
-    from stratagem.domain.proposal import cautions, found_values, sentences
+    from stratagem.domain.proposal import as_whole, cautions, found_values, sentences
     from stratagem.domain.rounding import placeholders
 
     sources = _assigned((), named_columns(columns), "--column")
@@ -97,6 +97,8 @@ def derive(
                 *sentences(name, proposal, *proposal.count(counts)),
                 *cautions(name, proposal, coded),
             )
+        elif data is not None:
+            stated[name] = as_whole(stated[name], distinct(data, column, policy or STRICT))
     names = tuple(sources) or tuple(stated)
     attributes = (Attribute(name, stated[name], unit=units.get(name, "")) for name in names)
     return Layout(Domain(*attributes), found, policy) if names else None

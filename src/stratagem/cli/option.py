@@ -48,8 +48,8 @@ EDGES = Annotated[
     list[str] | None,
     Option(
         help="START:STOP:STEP or e0,e1,...: bin k holds e_k <= value < e_(k+1); also 2026-01-01:2027-01-01:1mo, then "
-        "[Europe/Berlin] for their zone, and 00:00:24:00:30min. Then ,other adds a value for other answers, and a last "
-        ",no answer one for none."
+        "[Europe/Berlin] for their zone, and 00:00:24:00:30min. Then ,whole says that numbers are whole, ,other adds "
+        "a value for other answers, and a last ,no answer one for none."
     ),
 ]
 LABELS = Annotated[

@@ -16,6 +16,7 @@ def bins(
     other: bool = False,
     no_answer: bool = False,
     zone: str = "",
+    whole: bool = False,
     unit: str = "",
     question: str = "",
 ) -> Attribute:
@@ -23,18 +24,23 @@ def bins(
 
     `edges` are START:STOP:STEP, a comma list or several; bin k is from edge k to below edge k + 1. With `other` a
     value after them stands for an answer in no bin, with `no_answer` a last one for an empty or missing answer. Dates
-    that name a zone are moved to local time in `zone`, by default UTC.
+    that name a zone are moved to local time in `zone`, by default UTC. With `whole` the numbers are whole ones: a bin
+    is named by those in it, and a mean counts their middle.
 
     >>> age = bins([18, 30, 65, 120], unit="years")
     >>> age.size, age.values_text(0, 0)
     (3, '18 to below 30 years')
+    >>> bins("0:70:10", whole=True).values_text(2, 2)
+    '20 to 29'
 
     Raises:
-        ValueError: for edges that are none or do not increase, a zone of none, or a unit that is no short text.
+        ValueError: for edges that are none or do not increase, a zone of none, a unit that is no short text, or `whole`
+            beside edges that are no whole numbers.
     """
     values = Bins.parse(edges, zone) if isinstance(edges, str) else Bins.of(edges, zone)
     more = (OTHER,) if other and values.other is None else ()
-    values = Bins((*values.edges, *more), values.no_answer or no_answer, values.zone)
+    silent, known = values.no_answer or no_answer, values.whole or whole
+    values = Bins((*values.edges, *more), silent, values.zone, known)
     return Attribute(ALONE, values, question, unit)
 
 

@@ -134,5 +134,6 @@ def values_of(entry: Mapping[str, Any]) -> Codes | Labels | Bins:
     if entry.get("labels"):
         return Labels(tuple(entry["labels"]), no_answer=silent).fit(size)
     if entry.get("edges"):
-        return Bins(tuple(entry["edges"]), silent, entry.get("zone") or "").fit(size)
+        zone, whole = entry.get("zone") or "", bool(entry.get("whole"))
+        return Bins(tuple(entry["edges"]), silent, zone, whole).fit(size)
     return Codes(size, silent, bool(entry.get("other")))

@@ -13,8 +13,8 @@ from itertools import count, pairwise
 from typing import Any, ClassVar
 
 from stratagem.domain.moment import instant, rule, shortest, spaced_moments, steps_text, whole_days
-from stratagem.domain.rounding import floor, spaced_text
-from stratagem.domain.values import ABSENT, NO_ANSWER, OTHER, Bin, Place, Values, is_missing, silence
+from stratagem.domain.rounding import floor, spaced_text, whole
+from stratagem.domain.values import ABSENT, NO_ANSWER, OTHER, UNEVEN, Bin, Place, Values, is_missing, silence
 from stratagem.io.numeral import EXACT, decimal_text, parse_decimal, parse_number
 
 MAX_BINS = 1 << 20
@@ -26,6 +26,8 @@ FEW = 12
 """Bins up to which coarser ones keep some of their edges: those of a scale of answers have no others."""
 LONGEST = 60
 """Most letters of coarser edges, which stand in a sentence."""
+WHOLE = "whole"
+"""What follows edges of whole numbers in a list of them."""
 FORMS = "START:STOP:STEP nor e0,e1,..."
 
 
@@ -33,7 +35,8 @@ FORMS = "START:STOP:STEP nor e0,e1,..."
 class Bins(Values):
     """Bin k holds what is from edge k to below edge k + 1: decimals, or dates and times as texts of ISO 8601.
 
-    Words name whole numbers, days, months and years by the first and the last in a bin, and others by the edges.
+    With `whole` the numbers are whole ones. Words name these, days, months and years by the first and the last in a
+    bin, and others by the edges.
 
     Edges and values are compared as the decimals that they are written as. Where the text "other" follows the last
     edge, a value after the bins stands for whatever is in none. With `no_answer` a last one stands for empty and
@@ -44,16 +47,18 @@ class Bins(Values):
     (3, 0)
     >>> Bins.parse("2026-01-01:2026-03-01:1mo[Europe/Berlin]").cell("2026-01-31T23:30Z")
     1
-    >>> [Bins.parse(text).text(1, 2) for text in ("0:7:1", "0:70:10", "2026-01-01:2027-01-01:1mo")]
+    >>> [Bins.parse(text).text(1, 2) for text in ("0:7:1,whole", "0:70:10", "2026-01-01:2027-01-01:1mo")]
     ['1 to 2', '10 to below 30', '2026-02 to 2026-03']
 
     Raises:
-        ValueError: for edges that are none or do not increase, a bin too few, or a zone of none or of no dates.
+        ValueError: for edges that are none or do not increase, a bin too few, a zone of none or of no dates, or `whole`
+            beside other edges than whole numbers in digits.
     """
 
     edges: tuple[str, ...]
     no_answer: bool = False
     zone: str = ""
+    whole: bool = False
     texts: ClassVar = ()
     UP_TO: ClassVar = "below"
 
@@ -75,6 +80,10 @@ class Bins(Values):
             raise ValueError(
                 f"the zone {self.zone} was given, but the edges {shown} are no dates: leave it out"
             )
+        if self.whole and not self.integral:
+            raise ValueError(
+                f"{WHOLE!r} was given, but the edges {shown} are not all whole numbers in digits: leave it out"
+            )
 
     @staticmethod
     def of(edges: Iterable[object], zone: str = "") -> Bins:
@@ -87,16 +96,18 @@ class Bins(Values):
     def parse(text: str, zone: str = "") -> Bins:
         """Read START:STOP:STEP (STOP is the last edge) or a comma list of edges.
 
-        Dates may be followed by their zone, "[Europe/Berlin]"; then either by ",other", and by ",no answer".
+        Dates may be followed by their zone, "[Europe/Berlin]", and numbers by ",whole"; then either by ",other", and by
+        ",no answer".
 
         Raises:
             ValueError: for any other text.
         """
         text, silent = _ended(text, NO_ANSWER)
         text, other = _ended(text, OTHER)
+        text, known = _ended(text, WHOLE)
         if text.endswith("]"):
             text, _, zone = text[:-1].rpartition("[")
-        return Bins(_read(text, zone) + ((OTHER,) if other else ()), silent, zone)
+        return Bins(_read(text, zone) + ((OTHER,) if other else ()), silent, zone, known)
 
     @property
     def own(self) -> str:
@@ -111,7 +122,7 @@ class Bins(Values):
 
     def __str__(self) -> str:
         """Write what `parse` reads."""
-        return ",".join([self.own, *(str(self.value(cell)) for cell in self.outside)])
+        return ",".join([self.own, *[WHOLE] * self.whole, *(str(self.value(cell)) for cell in self.outside)])
 
     @property
     def size(self) -> int:
@@ -135,6 +146,11 @@ class Bins(Values):
     def moments(self) -> bool:
         """Whether the edges are dates or times."""
         return instant(self.edges[0]) is not None
+
+    @property
+    def integral(self) -> bool:
+        """Whether all edges are whole numbers in digits."""
+        return all(text.removeprefix("-").isdecimal() for text in self.edges[: self.bins + 1])
 
     @cached_property
     def kind(self) -> str:
@@ -164,7 +180,9 @@ class Bins(Values):
         place, bins = bisect_right(self._keys, key) - 1, self.bins
         if place < 0:
             return Place(-1, f"below {self.edges[0]}", 0)
-        return Place(place) if place < bins else Place(-1, f"{self.edges[bins]} or above", bins - 1)
+        if place >= bins:
+            return Place(-1, f"{self.edges[bins]} or above", bins - 1)
+        return Place(-1, UNEVEN) if self.whole and not whole(key) else Place(place)
 
     def value(self, cell: int) -> str | Bin:
         if cell < self.bins:
@@ -181,7 +199,7 @@ class Bins(Values):
         if self.moments or cell >= self.bins:
             return None
         start, stop = map(float, self.edges[cell : cell + 2])
-        return start / 2 + stop / 2
+        return start / 2 + (stop - self.whole) / 2
 
     def bounds(self, low: int | None, high: int) -> dict[str, Any]:
         rest = self.apart(low or 0, high)
@@ -197,19 +215,11 @@ class Bins(Values):
 
     @cached_property
     def _names(self) -> list[tuple[str, str]]:
-        """What each bin begins and ends with where all are whole numbers, days, months or years; else none.
-
-        Numbers are taken as whole if the edges are, and a bin among others holds one of them alone.
-        """
-        keys, texts = self._keys, self.edges[: self.bins + 1]
+        """What each bin begins and ends with where all are whole numbers, days, months or years; else none."""
+        texts = self.edges[: self.bins + 1]
         if self.moments:
             return whole_days(texts)
-        single = self.bins > 1 and any(EXACT.subtract(b, a) == 1 for a, b in pairwise(keys))
-        if not (single and all(text.removeprefix("-").isdecimal() for text in texts)):
-            return []
-        return [
-            (first, decimal_text(EXACT.subtract(b, 1))) for first, b in zip(texts, keys[1:], strict=False)
-        ]
+        return [(first, str(int(stop) - 1)) for first, stop in pairwise(texts)] if self.whole else []
 
     @property
     def link(self) -> str:
@@ -242,7 +252,8 @@ class Bins(Values):
         return replace(self, edges=(*self.edges, OTHER) if wanted else self.edges[:-1])
 
     def entry(self) -> dict[str, Any]:
-        return {"edges": list(self.edges)} | silence(self) | ({"zone": self.zone} if self.zone else {})
+        more = {"zone": self.zone, "whole": self.whole}
+        return {"edges": list(self.edges)} | silence(self) | {key: one for key, one in more.items() if one}
 
 
 def edge_value(text: str) -> float | str:
@@ -350,7 +361,11 @@ def coarser(edges: Sequence[str], enough: int | None) -> str:
         return kept
     low, high, old = known[0], known[-1], known[1] - known[0]
     steps = (factor.scaleb(k) for k in count(old.adjusted()) for factor in FACTORS)
-    step = next(one for one in steps if one > old and -floor(-high, one) - floor(low, one) <= most)
+    step = next(
+        one
+        for one in steps
+        if one > old and (whole(one) or not whole(old)) and -floor(-high, one) - floor(low, one) <= most
+    )
     first, last = floor(low, step), -floor(-high, step)
     return spaced_text(first * step, last * step, step) if last - first > 1 else kept
 

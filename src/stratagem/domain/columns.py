@@ -28,11 +28,11 @@ from stratagem.domain.policy import (
     with_commas,
     with_spellings,
 )
-from stratagem.domain.values import ABSENT, OTHER, article, is_missing
+from stratagem.domain.values import ABSENT, OTHER, UNEVEN, article, is_missing
 from stratagem.io.numeral import parse_decimal
 from stratagem.math.number import entries
 
-TEXTS = ("not a number", "unknown label", "not a date", "not a time of day")
+TEXTS = ("not a number", UNEVEN, "unknown label", "not a date", "not a time of day")
 """Endings of the reasons that concern a text."""
 NOTHING = ("nan", "NaT", "<NA>")
 """What missing values of NumPy and pandas are as texts."""

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from stratagem.domain.bins import Bins, coarser
+from stratagem.domain.bins import WHOLE, Bins, coarser
 from stratagem.domain.moment import calendar_bins, instant, stating, zones_said
 from stratagem.domain.policy import (
     DROP,
@@ -88,19 +88,21 @@ class Proposal:
 
     def coarser(self, enough: int | None) -> str:
         """Return coarser bins for proposed ones, where so many are about enough; empty where there are none."""
-        return "" if self.rule == STATED else coarser(self.values.edges, enough)
+        values = self.values
+        found = "" if self.rule == STATED else coarser(values.edges[: values.bins + 1], enough)
+        return ",".join([found, *[WHOLE] * values.whole, *[OTHER] * values.cut]) if found else ""
 
     def remarks(self, counts: Mapping[str | None, int], column: str = "") -> tuple[str, ...]:
         """Return sentences on texts that could be meant otherwise: dates of several zones, commas, gaps, spellings.
 
         What they advise is for the column alone, if that has a name.
         """
-        values = self.values
+        values: Any = self.values
         if values.edges:
             reasons = {
                 text: values.place(text).reason for text in counts if text and values.other is not None
             }
-            odd = {text: counts[text] for text, reason in reasons.items() if reason.startswith("not ")}
+            odd = {text: counts[text] for text, reason in reasons.items() if reason == f"not {values.kind}"}
             zones = (zones_said(counts, values.zone),) if values.moments else ()
             silent = counts if values.no_answer else {}
             return (*zones, *strange(odd, *{reasons[text] for text in odd}, silent=silent, column=column))
@@ -308,7 +310,7 @@ def found_values(
     found = propose(counts, column, as_is=policy.as_is, order=order)
     if policy.invalid != DROP:
         return completed(found, counts)
-    return replace(found, values=found.values.having_other(False))
+    return replace(found, values=as_whole(found.values.having_other(False), counts))
 
 
 def completed(proposal: Proposal, counts: Mapping[str | None, int]) -> Proposal:
@@ -323,7 +325,15 @@ def completed(proposal: Proposal, counts: Mapping[str | None, int]) -> Proposal:
     needed = unlisted if values.other is None else proposal.rule == STATED or rows > 0
     if needed != (values.other is not None):
         values = values.having_other(needed)
-    return replace(proposal, values=replace(values, no_answer=values.no_answer or silent))
+    return replace(proposal, values=as_whole(replace(values, no_answer=values.no_answer or silent), counts))
+
+
+def as_whole(values: Bins | Labels, counts: Mapping[str | None, int]) -> Any:
+    """Return bins between whole numbers as those of whole numbers, where a column holds no others."""
+    known: Any = values
+    found = map(parse_decimal, filter(None, counts)) if known.edges and known.integral else ()
+    numbers = [one for one in found if one is not None and one.is_finite()]
+    return replace(known, whole=True) if numbers and all(map(whole, numbers)) else values
 
 
 def cautions(column: str, proposal: Proposal, coded: Mapping[str, int]) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ MISSING = frozenset(("", "na", "n/a", "nan", "null", "none"))
 NUMBERED = re.compile(r"\W*\d")
 """How labels begin that stand in the order of their numbers, as 18-24 or <5k."""
 UNKNOWN = "unknown label"
+UNEVEN = "not a whole number"
 ABSENT = "missing"
 """The reason why a value that is not there has no cell."""
 
@@ -77,6 +78,8 @@ class Values(ABC):
     """Whether the values are dates or times, a bool."""
     zone: Any = ""
     """The zone to whose local time dates are moved that name one."""
+    whole: Any = False
+    """Whether the numbers in bins are whole ones, a bool."""
     link: Any = " to "
     """The word between the first and the last of some values."""
     UP_TO: ClassVar = "up to"
@@ -249,7 +252,7 @@ class Codes(Values):
         if number >= self.numbers:
             return Place(-1, f"above {self.numbers - 1}", self.numbers - 1)
         cell = int(number)
-        return Place(cell) if cell == number else Place(-1, "not a whole number")
+        return Place(cell) if cell == number else Place(-1, UNEVEN)
 
     def value(self, cell: int) -> int | str:
         return cell if cell < self.numbers else OTHER if cell == self.other else NO_ANSWER

@@ -41,8 +41,7 @@ CEILING = 10  # largest epsilon of the bundles that `load` takes without a ceili
 DEPTH = 100  # depth of nested lists and objects, at most
 PARTS = 1 << 22  # commas, brackets, braces of a bundle, and values of an attribute: both bound the memory
 MOST = (1 << 53) - 1  # most outputs: the largest whole number that every reader of JSON holds exactly
-SCALE = 64  # the lower bound on exp(epsilon) is a multiple of 2^-64
-WEIGHT_BITS = 32  # the weights of a table sum to 2^32
+SCALE, WEIGHT_BITS = 64, 32  # exp(epsilon) is bounded below in units of 2^-64; weights of a table sum to 2^32
 MOST_BITS = 52  # bits of the largest entry: doubles, all that browsers have, hold them exactly
 HIGH = 1 << MOST_BITS  # the higher of two levels; the lower one is given in its units
 SUMS = 24  # the sums by which rows of a user type are found are at most 2^24: that bounds memory and reads
@@ -694,7 +693,7 @@ def _check_domain(domain: Any, table: Any) -> None:
     """Refuse a domain whose attributes are not named, or do not fit the table."""
     names = set()
     for attribute in _list(domain, "the domain lists no attributes"):
-        exact_keys(attribute, "an attribute", "name size", "labels edges unit no_answer zone other")
+        exact_keys(attribute, "an attribute", "name size", "labels edges unit no_answer zone other whole")
         known = isinstance(attribute["name"], str) and attribute["name"] not in names
         _require(known, "two attributes have one name, or one has none")
         names.add(attribute["name"])
@@ -720,13 +719,12 @@ def _fits(table: Any, sizes: Sequence[int]) -> bool:
 def reader(attribute: Mapping[str, Any]) -> Callable[[Any], int]:
     """Return the rule from a value of an attribute, which may be a text, to its number 0..size-1."""
     name, silent, rest = attribute["name"], "no_answer" in attribute, "other" in attribute
-    labels, edges, unit = attribute.get("labels"), attribute.get("edges"), attribute.get("unit")
-    size, last = attribute["size"] - silent, attribute["size"] - silent - rest - 1
-    known = all(attribute.get(key, True) is True for key in ("no_answer", "other")) and last >= 0
-    _require(known, f"{name} needs no_answer and other to be true or left out, and a value beside them")
+    labels, edges, unit, whole = map(attribute.get, ("labels", "edges", "unit", "whole"))
+    size, last, places = attribute["size"] - silent, attribute["size"] - silent - rest - 1, dict[str, int]()
+    known = all(attribute.get(key, True) is True for key in ("no_answer", "other", "whole")) and last >= 0
+    _require(known, f"{name} needs no_answer, other and whole true or left out, and a value beside them")
     known = unit is None or (isinstance(unit, str) and 0 < len(unit) <= 40 and labels is None)
     _require(known, f"{name} needs a unit of 1 to 40 letters, and numbers instead of labels")
-    places: dict[str, int] = {}
     if labels is not None and edges is None:
         known = isinstance(labels, list) and len(labels) == size and all(isinstance(x, str) for x in labels)
         _require(known, f"{name} needs {size} labels")
@@ -736,10 +734,11 @@ def reader(attribute: Mapping[str, Any]) -> Callable[[Any], int]:
     _require([labels, edges, rest or None].count(None) > 1, f"{name} has two of labels, edges, other")
     kind, other, texts = ("a number", rest, []) if edges is None else _edges(edges, name, size)
     bounds, zone = [_key(text, kind) for text in texts] or [0, last + 1], _zone(attribute, kind)
+    _require(not whole or all(x.strip("-").isdecimal() for x in texts or [""]), f"{name} has no whole edges")
     low, high = (f"below {texts[0]}", f"{texts[-1]} or above") if texts else ("below 0", f"above {last}")
-    what = f"one of {_short(labels)}" if labels else f"a whole number from 0 to {last}"
-    if texts:
-        what = f"{kind if kind == 'a number' else 'a date or time'} from {texts[0]} to below {texts[-1]}"
+    sort = "a whole number" if whole or not texts else kind if kind == "a number" else "a date or time"
+    what = f"{sort} from {texts[0]} to below {texts[-1]}" if texts else f"{sort} from 0 to {last}"
+    what = f"one of {_short(labels)}" if labels else what
     what += "".join(f", or {word!r}" for word, known in ((OTHER, other), (NO_ANSWER, silent)) if known)
 
     def read(value: Any) -> int:
@@ -754,8 +753,8 @@ def reader(attribute: Mapping[str, Any]) -> Callable[[Any], int]:
         elif not bounds[0] <= key < bounds[-1]:
             found = low if key < bounds[0] else high
         else:
-            whole = int(key) if not texts and key == int(key) else "not a whole number"
-            found = bisect_right(bounds, key) - 1 if texts else whole
+            found = bisect_right(bounds, key) - 1 if texts else int(key)
+            found = found if (texts and not whole) or key == int(key) else "not a whole number"
         found = size if silent and (found == "missing" or bare == NO_ANSWER) else found
         if isinstance(found, str):
             raise ValueError(f"{name} is {_short(value)} ({found}), but must be {what}")
@@ -827,10 +826,9 @@ def exact_keys(data: Any, where: str, required: str, optional: str = "") -> None
 
 def whole_number(value: Any, where: str, low: int, high: int) -> int:
     """Return a value that is a whole number from low to high."""
-    if type(value) is not int or not low <= value <= high:
-        stated = f"{where} is {_short(value)}, but must be a whole number from {low} to {high}"
-        raise ValueError(f"{stated}: {ADVICE}")
-    return value
+    if type(value) is int and low <= value <= high:
+        return value
+    raise ValueError(f"{where} is {_short(value)}, but must be a whole number from {low} to {high}: {ADVICE}")
 
 
 def _numbers(data: Any, where: str, low: int, high: int) -> list[int]:

@@ -357,7 +357,7 @@ def _bins(attribute: Attribute) -> Bins:
     values = found = cast("Any", attribute.values)
     if values.numbers:
         rest = () if values.other is None else (OTHER,)
-        found = replace(Bins.of((*range(values.numbers + 1), *rest)), no_answer=values.no_answer)
+        found = replace(Bins.of((*range(values.numbers + 1), *rest)), no_answer=values.no_answer, whole=True)
     if found.bins < 3:
         raise ValueError(
             f"{attribute.name} has {attribute.size} {'labels' if values.texts else 'values'}, but two "

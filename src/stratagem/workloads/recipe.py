@@ -212,6 +212,7 @@ class Stated:
     other: bool = False
     no_answer: bool = False
     zone: str = ""
+    whole: bool = False
     unit: str = ""
     question: str = ""
     column: str = ""
@@ -253,9 +254,12 @@ class Stated:
             )
         if self.zone and self.bins is None:
             raise ValueError(f"{source}: zone = {self.zone!r}, but is for bins of dates: leave it out")
+        if self.whole and self.bins is None:
+            raise ValueError(f"{source}: whole = true, but is for bins of whole numbers: leave it out")
         asked: dict[str, Any] = {"no_answer": self.no_answer, "question": self.question}
         if self.bins is not None:
-            return bins(self.bins, other=self.other, zone=self.zone, unit=self.unit, **asked)
+            asked |= {"other": self.other, "zone": self.zone, "whole": self.whole, "unit": self.unit}
+            return bins(self.bins, **asked)
         if self.labels is not None:
             return labels(*self.labels, ordered=self.ordered, other=self.other, **asked)
         (one,) = Domain.of(self.size or 0).attributes

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, NamedTuple, final
 
-from stratagem.domain import Attribute
+from stratagem.domain import Attribute, Bins
 from stratagem.domain.policy import Reading
 from stratagem.io.screen import brief
 from stratagem.workloads import (
@@ -104,6 +104,7 @@ ABOUT = (
 """What a written file says of those who ask."""
 VALUES = (
     "# question: the words that people read. bins: FIRST:LAST:STEP, or all edges; a bin ends below the next edge.",
+    "# whole = true: the bins hold whole numbers alone.",
     "# other = true takes answers in none of the values; without it the form refuses them.",
     "# no_answer = true lets people leave the question out. Plan the file again after changing anything but questions.",
     "# missing, map, decimal and date_format say how the column of a file of answers is read; column names it.",
@@ -141,7 +142,7 @@ class SurveyFile(NamedTuple):
         for one in self.domain.attributes:
             head, *rest = _attribute_lines(one)
             bins = self.coarser.get(one.name)
-            edges = bins and bins.removesuffix(",no answer").removesuffix(",other")
+            edges = bins and Bins.parse(bins).own
             hint = [f"# coarser, for so few people: bins = {_quoted(edges)}"] if edges else []
             lines += [
                 head,
@@ -188,10 +189,11 @@ def _attribute_lines(attribute: Attribute) -> Iterator[str]:
     values = attribute.values
     yield f"[attributes.{_key(attribute.name)}]"
     if values.bins:
-        edges = str(values).removesuffix(",no answer").removesuffix(",other")
-        yield f"bins = {_quoted(edges)}"
+        yield f"bins = {_quoted(values.own)}"
         if values.zone:
             yield f"zone = {_quoted(values.zone)}"
+        if values.whole:
+            yield "whole = true"
     else:
         texts = [values.member(k) for k in range(values.size) if k not in values.outside]
         yield f"labels = {_quoted(texts)}"

@@ -5,7 +5,7 @@ import { edgeBounds, NO_ANSWER, OTHER, valuesOf } from "./value.js";
 const CHOICES = 64; // answers that are chosen from a list; of more, one is typed
 const DAY = 86_400_000; // milliseconds
 const LIKE = { "a number": "a number", "a date": "a date like 2026-12-31,", "a time of day": "a time like 23:59," };
-const ENDS = new WeakMap(); // what the bins between edges begin and end with, by these edges
+const ENDS = new WeakMap(); // what the bins between edges begin and end with, by their attribute
 
 /** Return an attribute's element, its controls, how to read them (undefined where nothing is answered), and in words
  * what is allowed; of at most `radios` answers all are shown at once.
@@ -19,7 +19,7 @@ export function question(attribute, k, radios) {
     return choice(attribute, id, (place) => (place === size ? "" : labels ? labels[place] : unlabelled(place)), radios);
   }
   const [min, max] = [texts[0], texts[texts.length - 1]], moment = kind !== "a number";
-  const whole = !moment && (edges ? ends(edges) !== null : true), last = edges && whole ? ends(edges)[size - 1 - other][1] : max;
+  const whole = !moment && (!edges || attribute.whole === true), last = edges && whole ? ends(attribute)[size - 1 - other][1] : max;
   const wanted = labels
     ? "one of the answers in the list: type some letters to find it"
     : `${whole ? "a whole number" : LIKE[kind]}${of} from ${min} to ${whole ? "" : "below "}${last}`
@@ -75,36 +75,33 @@ export function named(attribute, place, last = place) {
   if (place >= valuesOf(attribute)) return NO_ANSWER;
   if (labels) return labels[place] === OTHER ? "something else" : labels[place];
   if (isOther(attribute, last)) return beyond(attribute);
-  const found = edges && ends(edges), [first, end] = found ? [found[place][0], found[last][1]] : [place, last].map(String);
+  const found = edges && ends(attribute), [first, end] = found ? [found[place][0], found[last][1]] : [place, last].map(String);
   const value = edges && !found ? `${edges[place]} to below ${edges[last + 1]}` : first === end ? first : `${first} to ${end}`;
   return unit ? `${value} ${unit}` : value;
 }
 
 /** Return in words what is none of the numbers, dates or times of an attribute. */
-function beyond({ name, size, no_answer: silent, edges, unit }) {
+function beyond(attribute) {
+  const { name, size, no_answer: silent, edges, unit } = attribute;
   const count = valuesOf({ size, no_answer: silent }), of = unit ? ` ${unit}` : "";
   const { texts, kind } = edges ? edgeBounds(edges, name, count) : { texts: ["0", String(count - 1)], kind: "a number" };
-  const [first, last] = [texts[0], texts[texts.length - 1]], found = edges && ends(edges);
+  const [first, last] = [texts[0], texts[texts.length - 1]], found = edges && ends(attribute);
   if (kind === "a date" && found) return `before ${found[0][0]}, or after ${found[found.length - 1][1]}`;
   if (kind !== "a number") return `before ${first}, or ${last} or later`;
   if (first === "0") return `${last}${of} or more, or something else`;
   return `less than ${first}${of}, or ${last}${of} or more`;
 }
 
-/** Return what each bin begins and ends with where all are whole numbers, days, months or years; else null.
- *
- * Numbers are taken as whole if the edges are, and a bin among others holds one of them alone.
- */
-function ends(edges) {
-  if (!ENDS.has(edges)) ENDS.set(edges, wholeDays(edges) ?? wholeNumbers(edges));
-  return ENDS.get(edges);
+/** Return what each bin begins and ends with where all are whole numbers, days, months or years; else null. */
+function ends(attribute) {
+  const { edges, whole } = attribute;
+  if (!ENDS.has(attribute)) ENDS.set(attribute, whole ? wholeNumbers(edges) : wholeDays(edges));
+  return ENDS.get(attribute);
 }
 
 function wholeNumbers(all) {
   const edges = all.filter((edge) => edge !== OTHER);
-  if (edges.length < 3 || !edges.every((edge) => /^-?[0-9]+$/.test(edge))) return null;
-  const numbers = edges.map(BigInt), found = numbers.slice(1).map((number, k) => [edges[k], String(number - 1n)]);
-  return found.some((_, k) => numbers[k + 1] - numbers[k] === 1n) ? found : null;
+  return edges.slice(1).map((edge, k) => [edges[k], String(BigInt(edge) - 1n)]);
 }
 
 function wholeDays(all) {

@@ -121,7 +121,7 @@ function checkDomain(domain, table) {
   if (!Array.isArray(domain) || domain.length === 0) refuse(`the domain lists no attributes: ${ADVICE}`);
   const names = new Set();
   for (const attribute of domain) {
-    fields(attribute, "an attribute", "name size", "labels edges unit no_answer zone other");
+    fields(attribute, "an attribute", "name size", "labels edges unit no_answer zone other whole");
     if (typeof attribute.name !== "string" || names.has(attribute.name)) {
       refuse(`two attributes have one name, or one has none: ${ADVICE}`);
     }

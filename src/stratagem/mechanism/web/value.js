@@ -10,6 +10,8 @@ const DATE = `[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ]${CLOCK})?`;
 const MOMENT = new RegExp(`^(${DATE}|${CLOCK})(?:\\.([0-9]+))?(Z|[+-][0-9]{2}(?::?[0-5][0-9])?)?$`);
 const ZONE = /^[A-Z][A-Za-z0-9_+-]*(\/[A-Za-z0-9_+-]+)*$/;
 const MISSING = ["", "na", "n/a", "nan", "null", "none"]; // texts that stand for no number, date or time
+const WHOLE = /^-?[0-9]+$/;
+const UNEVEN = "not a whole number";
 const LARGEST = 1000; // exponent of a power of ten beyond that of every edge
 export const OTHER = "other"; // what may follow the last edge: a value for everything that lies in no bin
 export const NO_ANSWER = "no answer"; // what a last value is called that stands for an empty or missing answer
@@ -19,8 +21,9 @@ export function reader(attribute) {
   const { name, labels = null, edges = null, unit = null, zone = null } = attribute, silent = attribute.no_answer === true;
   const size = valuesOf(attribute);
   const rest = attribute.other === true ? 1 : 0;
-  if ((!silent && "no_answer" in attribute) || (!rest && "other" in attribute) || size <= rest) {
-    refuse(`${name} needs no_answer and other to be true or left out, and a value beside them: ${ADVICE}`);
+  const whole = attribute.whole === true;
+  if ((!silent && "no_answer" in attribute) || (!rest && "other" in attribute) || (!whole && "whole" in attribute) || size <= rest) {
+    refuse(`${name} needs no_answer, other and whole true or left out, and a value beside them: ${ADVICE}`);
   }
   const known = typeof unit === "string" && unit !== "" && [...unit].length <= 40 && labels === null;
   if (unit !== null && !known) {
@@ -32,9 +35,12 @@ export function reader(attribute) {
   if (zone !== null && (edges === null || edgeBounds(edges, name, size).kind !== "a date")) {
     refuse(`${name} has a zone, but no edges that are dates: ${ADVICE}`);
   }
+  if (whole && (edges === null || !edgeBounds(edges, name, size).texts.every((text) => WHOLE.test(text)))) {
+    refuse(`${name} has no whole edges: ${ADVICE}`);
+  }
   const [place, what] = labels !== null
     ? labelled(name, size, labels, silent)
-    : edges !== null ? binned(name, edges, size, zone) : coded(size - rest, rest);
+    : edges !== null ? binned(name, edges, size, zone, whole) : coded(size - rest, rest);
   return (value) => {
     const known = typeof value === "number" || typeof value === "string" || value === null || value === undefined;
     const found = known ? place(String(value ?? "")) : labels ? "unknown label" : "not a value";
@@ -67,12 +73,12 @@ function coded(size, other) {
     if (!found) return other && text.trim() === OTHER ? size : none(text, "a number");
     if (found.floor < 0) return "below 0";
     if (found.floor >= size) return `above ${size - 1}`;
-    return found.rest ? "not a whole number" : Number(found.floor);
+    return found.rest ? UNEVEN : Number(found.floor);
   };
   return [place, `a whole number from 0 to ${size - 1}${other ? `, or "${OTHER}"` : ""}`];
 }
 
-function binned(name, edges, size, zone) {
+function binned(name, edges, size, zone, whole) {
   const { texts, other, kind } = edgeBounds(edges, name, size), numbers = kind === "a number";
   const scale = numbers ? Math.max(...texts.map(decimals)) : 0, local = clock(name, zone);
   const key = (text) => (numbers ? floor(text, scale)?.floor ?? null : moment(text, kind, local));
@@ -82,6 +88,7 @@ function binned(name, edges, size, zone) {
     if (found === null) return other && text.trim() === OTHER ? size - 1 : none(text, kind);
     if (found < bounds[0]) return `below ${texts[0]}`;
     if (found >= bounds[last]) return `${texts[last]} or above`;
+    if (whole && floor(text.trim(), 0).rest) return UNEVEN;
     let [below, above] = [0, last];
     while (above - below > 1) {
       const middle = (below + above) >> 1;
@@ -90,7 +97,7 @@ function binned(name, edges, size, zone) {
     }
     return below;
   };
-  const what = `${numbers ? kind : "a date or time"} from ${texts[0]} to below ${texts[last]}`;
+  const what = `${whole ? "a whole number" : numbers ? kind : "a date or time"} from ${texts[0]} to below ${texts[last]}`;
   return [place, `${what}${other ? `, or "${OTHER}"` : ""}`];
 }
 
