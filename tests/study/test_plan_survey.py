@@ -75,7 +75,7 @@ def test_its_file_asks_the_same(found, tmp_path):
     path.write_text(found.survey_file(), encoding="utf-8")
     assert "# other = true takes answers in none of the values" in found.survey_file()
     path.write_text(found.survey_file().replace("# about =", "about ="), encoding="utf-8")
-    assert read_entry(path, "it").about.startswith("The town library asks")
+    assert read_entry(path, "it").about.startswith("The library asks")
     path.write_text(found.survey_file(), encoding="utf-8")
     file, again = read_survey(path), st.plan(path, users=3000, seconds=5.0)
     assert file.queries == tuple(one.entry for one in found.questions)
