@@ -107,15 +107,23 @@ def test_the_first_step_says_who_asks_what_is_drawn_and_what_to_do_where_no_answ
 
 
 def test_the_first_step_says_how_to_refuse_and_how_often_it_sends(show):
-    """People asked what happens when they open the page again, and how to say no."""
-    page = show(mechanism("labels"), viewport={"width": 360, "height": 640})
+    """People asked what happens when they open the page again, and how to say no; only before the draw is that free."""
+    page = show(mechanism("labels"), viewport={"width": 360, "height": 640}, started=False)
+    asked = " ".join(page.locator("#start").inner_text().split())
+    assert "Decide now whether you take part, or before you press “Show what will be sent”." in asked
+    assert "still say no" not in asked
+    start(page)
     first = " ".join(page.locator("#ask").inner_text().split())
     for words in (
-        "If you do not want to answer, close this page now.",
-        "Do not decide by what was drawn: that would tell something about your answer.",
+        "If you do not want to answer, close this page before you press the button.",
         "It is sent once: if you open this page again, nothing more is sent.",
     ):
         assert words in first
+    warning = "Please do not refuse because of what was drawn: that would tell something about your answer."
+    assert not page.get_by_text(warning).is_visible()
+    drawn(page)
+    assert page.get_by_text(warning).is_visible()
+    assert page.locator("main").text_content().count("because of what was drawn") == 1
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
@@ -150,6 +158,7 @@ def test_without_an_address_it_is_a_preview(show):
     page.get_by_role("button", name="Show what would be sent").click()
     assert_led_to(page, "This would be sent:")
     assert page.get_by_role("button").count() == 0
+    assert "refuse" not in page.locator("main").inner_text()
     assert page.evaluate("localStorage.length") == 0
 
 

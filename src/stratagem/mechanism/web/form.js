@@ -59,7 +59,7 @@ async function start() {
   record = new Record(submit ? `stratagem form ${client.identifier} ${place} ${document.title}` : null, isReport);
   $("experts").hidden = false;
   $("preview").hidden = Boolean(submit);
-  $("buttons").hidden = !submit;
+  $("choice").hidden = $("decide").hidden = !submit;
   if (!submit) {
     $("make").textContent = "Show what would be sent";
     $("review-title").textContent = "This would be sent:";
@@ -91,8 +91,9 @@ function introduce() {
   $("all").replaceChildren(...(listed ? every.map((k) => make("li", { dir: "auto" }, inWords(k))) : []));
   const which = isSurvey() ? ` and which ${most === 1 ? "question it was" : "questions they were"}` : "";
   $("reveals").textContent = submit
-    ? `What is sent is only what chance made of your answer${which}. You see it first, and can still say no. As with every web `
-      + "page, others can also see that you took part and when, your network address, and your browser and its language."
+    ? `What is sent is only what chance made of your answer${which}. As with every web page, others can also see `
+      + "that you took part and when, your network address, and your browser and its language. Decide now whether you take part, or "
+      + "before you press “Show what will be sent”."
     : "You see what would be sent.";
 }
 
@@ -203,7 +204,6 @@ function show() {
   $("done").hidden = step !== "sent" && step !== "declined" && (step !== "new" || consent !== false);
   $("about").hidden = asks || waits;
   $("once").textContent = once();
-  $("decide").hidden = !submit;
   $("forgetful").hidden = record.lasting || (step === "new" && !asks);
   $("shared").hidden = !submit || !record.lasting || step === "declined" || (times === 0 && (step === "new" || (waits && fresh)));
   $("facts").replaceChildren(...terms(facts()));
