@@ -112,6 +112,8 @@ def test_the_first_step_says_how_to_refuse_and_how_often_it_sends(show):
     asked = " ".join(page.locator("#start").inner_text().split())
     assert "Decide now whether you take part, or before you press “Show what will be sent”." in asked
     assert "still say no" not in asked
+    sent = "what chance made of your answer, the number of this survey, and a random number so that it counts once."
+    assert f"Only this is sent: {sent}" in asked
     start(page)
     first = " ".join(page.locator("#ask").inner_text().split())
     for words in (

@@ -88,7 +88,8 @@ def test_before_anything_is_drawn_people_are_asked_whether_they_take_part(found,
         "You are asked some of these 3 questions, drawn at random: Alter Größe Tür & Tor",
         "So that nobody can be sure what you answered, chance may change your answer before it leaves this device.",
         "You do not have to take part.",
-        "What is sent is only what chance made of your answer and which questions they were.",
+        "Only this is sent: what chance made of your answer, which questions they were, the number of this survey, "
+        "and a random number so that it counts once.",
         "Start",
         REFUSE,
     ]

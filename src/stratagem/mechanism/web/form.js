@@ -89,11 +89,11 @@ function introduce() {
     : (least === many ? `You are asked ${these}` : `You are asked ${some} of ${these}, drawn at random`) + (listed ? ":" : ".");
   $("all").hidden = !listed;
   $("all").replaceChildren(...(listed ? every.map((k) => make("li", { dir: "auto" }, inWords(k))) : []));
-  const which = isSurvey() ? ` and which ${most === 1 ? "question it was" : "questions they were"}` : "";
+  const which = isSurvey() ? `, which ${most === 1 ? "question it was" : "questions they were"}` : "";
   $("reveals").textContent = submit
-    ? `What is sent is only what chance made of your answer${which}. As with every web page, others can also see `
-      + "that you took part and when, your network address, and your browser and its language. Decide now whether you take part, or "
-      + "before you press “Show what will be sent”."
+    ? `Only this is sent: what chance made of your answer${which}, the number of this survey, and a random number so that `
+      + "it counts once. As with every web page, others can also see that you took part and when, your network address, and your "
+      + "browser and its language. Decide now whether you take part, or before you press “Show what will be sent”."
     : "You see what would be sent.";
 }
 
