@@ -86,7 +86,8 @@ def test_before_anything_is_drawn_people_are_asked_whether_they_take_part(found,
     order = [
         "Wie wohnen Sie?",
         "You are asked some of these 3 questions, drawn at random: Alter Größe Tür & Tor",
-        "So that nobody can be sure what you answered, chance may change your answer before it leaves this device.",
+        "So that nobody can be sure what you answered, chance decides part of what leaves this device. "
+        "What chance adds evens out over many people, so their totals still come out right.",
         "You do not have to take part.",
         "Only this is sent: what chance made of your answer, which questions they were, the number of this survey, "
         "and a random number so that it counts once.",
