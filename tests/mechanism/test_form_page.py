@@ -304,7 +304,8 @@ def test_nothing_technical_stands_above_the_details(show):
         "Of 100 people, about 69 send something that holds their own answer, and 31 something that does not."
         in shown
     )
-    assert "at most 81.8 % sure" in shown  # e^1.5/(1 + e^1.5) = 0.81757
+    sure = "can be at most 81.8 % sure of it after seeing what you send."  # e^1.5/(1 + e^1.5) = 0.81757
+    assert f"Somebody who was 50 % sure of your answer before {sure}" in shown
 
 
 @pytest.mark.sampled(3)

@@ -390,8 +390,7 @@ function chances(part) {
 function learnt() {
   const { memo } = client.bundle, sure = sureness(memo ? client.permanent : client.epsilon);
   const seen = memo ? "everything that you send about this answer, however often" : "what you send";
-  const told = "Take any two answers, and suppose somebody thinks that each is as likely to be yours as the other. After seeing "
-    + `${seen}, they can be at most ${sure} sure which of the two it is.`;
+  const told = `Somebody who was 50 % sure of your answer before can be at most ${sure} sure of it after seeing ${seen}.`;
   if (!memo) return told;
   const [two, three] = [2, 3].map((values) => sureness(values * client.permanent));
   return `${told} If your answer changes, the new one counts for itself, and the change may be seen: with two different `
