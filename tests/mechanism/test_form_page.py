@@ -199,6 +199,8 @@ def test_a_screen_reader_hears_the_question_the_answers_and_what_is_wrong(show):
     page.get_by_role("alert").get_by_text("Please give one of the answers.").wait_for()
     assert page.evaluate("document.activeElement.type") == "radio"
     assert page.locator("[title]").count() == 0
+    page.get_by_label("ja", exact=True).check()
+    assert page.locator(".error:not(:empty), [aria-invalid=true]").count() == 0, "it is answered"
     report = drawn(page, "ja")
     assert_led_to(page, "This will be sent:")
     page.locator("#experts summary").click()

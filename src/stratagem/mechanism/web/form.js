@@ -173,11 +173,18 @@ function withError(one, k) {
   }
   const error = make("p", { id: `answer-${k}-error`, className: "error", role: "alert" });
   element.firstChild.after(error);
+  element.addEventListener("input", () => mark({ controls, error }, []));
   for (const control of controls) {
     const others = (control.getAttribute("aria-describedby") ?? "").replace(/\berror$/, "");
     control.setAttribute("aria-describedby", `${others}${error.id}`);
   }
   return { ...one, error, k };
+}
+
+/** Say beside a question what is wrong with its answer, or nothing. */
+function mark({ controls, error }, told) {
+  for (const control of controls) control.setAttribute("aria-invalid", String(told.length > 0));
+  error.replaceChildren(...told);
 }
 
 /** Return whether a report that was kept is one of this mechanism. */
@@ -272,9 +279,8 @@ function answer() {
     } catch {
       wrong = true;
     }
-    for (const control of controls) control.setAttribute("aria-invalid", String(wrong));
     const told = several && !wordings.has(name) ? [make("bdi", name), `: please give ${wanted}.`] : [`Please give ${wanted}.`];
-    error.replaceChildren(...(wrong ? told : []));
+    mark({ controls, error }, wrong ? told : []);
     if (wrong) first ??= controls[0];
   }
   $("error").textContent = "";
