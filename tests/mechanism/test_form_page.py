@@ -41,7 +41,7 @@ def test_the_report_that_is_shown_is_sent_once_and_nothing_else(show):
     assert page.title() == page.get_by_role("heading", level=1).inner_text() == "Ja?"
     report = drawn(page)
     jsonschema.validate(report, found.bundle["report"])
-    assert page.locator("#words li").all_inner_texts() == [["ja", "nein", "weiß nicht ☂"][report["output"]]]
+    assert page.locator("#words b").all_inner_texts() == [["ja", "nein", "weiß nicht ☂"][report["output"]]]
     said = "One answer, drawn at random. It may or may not be your own:"
     assert page.locator("#words p").first.inner_text() == said
     assert page.posted == []
@@ -236,12 +236,25 @@ def test_of_many_answers_one_is_typed(kind, typed, wrong, sentence, show):
     if json.loads(page.locator("#report").text_content())["output"] == 0:  # as likely for every answer
         assert first == "A code number that was drawn at random: 0."
         return
-    assert first == "A group of answers, drawn at random. It may or may not hold your own answer:"
+    assert first == "A group of answers, drawn at random. It may or may not hold your own answer."
     assert page.locator("#words img").count() == 0
     if kind == "labels":
         page.locator("#words summary").click()
-        assert page.locator("#words li").count() > 12
+        assert page.locator("#words b").count() > 12
     assert page.complaints == []
+
+
+def test_a_group_of_answers_is_one_sentence_of_alternatives(show):
+    """In boxes of their own two ranges of age looked like two ages that somebody had given."""
+    page = show(mechanism("hadamard"), viewport={"width": 360, "height": 640})
+    report = drawn(page, "0")
+    change = "([name, text]) => localStorage.setItem(name, text)"
+    (name,) = [one for one in page.evaluate("Object.keys(localStorage)") if one.startswith("stratagem form")]
+    page.evaluate(change, [name, json.dumps({"step": "drawn", "times": 0, "report": report | {"output": 2}})])
+    page.reload()
+    page.get_by_text("One of these: 0, 3 to 4, or 7 to 8", exact=True).wait_for()
+    assert page.locator("#words .answers").count() == 1
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
 def test_several_answers_are_asked_for_by_name(show):
@@ -254,7 +267,7 @@ def test_several_answers_are_asked_for_by_name(show):
     assert page.locator(f"#{described}").inner_text() == sentence
     assert page.locator(".error:not(:empty), #error:not(:empty)").count() == 1
     drawn(page, "m")
-    assert all("age: " in text for text in page.locator("#words li").all_inner_texts())
+    assert all("age: " in text for text in page.locator("#words b").all_inner_texts())
 
 
 def test_all_questions_without_an_answer_are_marked(show):
@@ -268,7 +281,7 @@ def test_all_questions_without_an_answer_are_marked(show):
 
 
 WHERE = """(text) => {
-  const walker = document.createTreeWalker(document.querySelector("#words li"), NodeFilter.SHOW_TEXT);
+  const walker = document.createTreeWalker(document.querySelector("#words b"), NodeFilter.SHOW_TEXT);
   for (let node; (node = walker.nextNode());) {
     const start = node.data.indexOf(text);
     if (start < 0) continue;
@@ -288,7 +301,7 @@ def test_names_stay_beside_their_values_when_one_is_read_from_the_right(show):
     page = show(Mechanism.of(st.published.randomised_response(4, 1.0), W, 1.0))
     page.get_by_label("أزرق").check()
     drawn(page, "Bonn")
-    shown = page.locator("#words li").first.inner_text().replace(": ", ", ").split(", ")
+    shown = page.locator("#words b").first.inner_text().replace(": ", ", ").split(", ")
     first, second = [[page.evaluate(WHERE, one) for one in pair] for pair in (shown[:2], shown[2:])]
     assert max(right for _, right in first) <= min(left for left, _ in second)
     assert page.locator("#words bdi bdi").all_inner_texts() == [shown[1], shown[3]]
@@ -338,7 +351,7 @@ def test_it_can_be_read_by_day_and_night_on_narrow_and_wide_screens(language, wi
     page.get_by_role("button", name=GIVE).click()
     readable()
     drawn(page, labels[0])
-    assert page.locator("#words li").first.evaluate("(one) => getComputedStyle(one).direction") == way
+    assert page.locator("#words b").first.evaluate("(one) => getComputedStyle(one).direction") == way
     assert page.locator("#experts summary").bounding_box()["height"] >= 44
     page.locator("#experts summary").click()
     readable()
@@ -381,7 +394,7 @@ def test_no_answer_and_other_are_two_choices(name, show):
     page.get_by_role("heading", name="This will be sent:").wait_for()
     report = json.loads(page.locator("#report").text_content())
     assert (report["output"], report["id"]) == (one.size - 1, "7f" * 16)
-    assert page.locator("#words li").all_inner_texts() == ["no answer"]
+    assert page.locator("#words b").all_inner_texts() == ["no answer"]
     assert page.complaints == []
 
 

@@ -285,7 +285,7 @@ def test_questions_are_asked_in_the_words_of_who_asks(show):
     drawn(page, "18 to below 40 Jahre", "nö")
     stated = page.locator("#words p").first.inner_text()
     assert stated.startswith('Which of the 3 questions it is about: “Wie alt?” and “Wie "groß" <b>?”.')
-    chips = page.locator("#words li").all_inner_texts()
+    chips = page.locator("#words b").all_inner_texts()
     assert chips
     assert all(one.startswith(("“Wie alt?”: ", '“Wie "groß" <b>?”: ')) for one in chips)
     page.locator("#experts summary").click()
@@ -304,5 +304,5 @@ def test_an_answer_stands_alone_below_its_only_question(worded, show):
     ]
     page = show(1, found=replace(FOUND, workload=over(FOUND.workload, attributes)))
     drawn(page, "auf")
-    (chip,) = page.locator("#words li").all_inner_texts()
+    (chip,) = page.locator("#words b").all_inner_texts()
     assert chip.removeprefix("" if worded else "Tür & Tor: ") in ("auf", "zu")

@@ -344,19 +344,28 @@ function words(output) {
   const yours = `Your own answer may or may not be ${one ? "this one" : "among them"}.`;
   const [before, after] = {
     set: [one ? "One answer, drawn at random. It may or may not be your own:"
-      : "A group of answers, drawn at random. It may or may not hold your own answer:",
+      : "A group of answers, drawn at random. It may or may not hold your own answer.",
       chances(part)],
     fits: [`${code} It comes up more often for:`, `Every other answer can lead to it too. ${yours}`],
     nothing: [code, "It is as likely for every answer, so it says nothing about yours."],
     part: [code, "It stands for a part of all possible answers. Yours may or may not be in that part."],
   }[kind];
-  const list = (some) => make("ul", { className: "answers" }, ...some.map((pairs) => chip(pairs, alone)));
-  const elements = [...(isSurvey() ? [about(part)] : []), make("p", before), list(texts.slice(0, SHOWN))];
-  if (texts.length > SHOWN) {
-    const summary = make("summary", `and ${texts.length - SHOWN} more`);
-    elements.push(make("details", summary, list(texts.slice(SHOWN))));
+  const stop = texts.some((pairs) => pairs.length > 1) ? ";" : ",";
+  const list = (some) => joined(some.map((pairs) => chip(pairs, alone)), stop);
+  const elements = [...(isSurvey() ? [about(part)] : []), make("p", before)], more = texts.length - SHOWN;
+  const lead = kind === "set" && texts.length > 1 ? "One of these: " : "";
+  if (texts.length) elements.push(make("p", { className: "answers" }, lead, ...list(texts.slice(0, SHOWN))));
+  if (more > 0) {
+    const others = make("p", { className: "answers" }, ...list(texts.slice(SHOWN)));
+    elements.push(make("details", make("summary", `or ${more === 1 ? "one other" : `one of ${more} others`}`), others));
   }
   return [...elements, make("p", after)];
+}
+
+/** Return answers as a sentence names alternatives: "a, or b" and "a, b, or c", with this punctuation mark. */
+function joined(elements, stop) {
+  const last = elements.length - 1;
+  return elements.flatMap((one, k) => (k === 0 ? [one] : [k === last ? `${stop} or ` : `${stop} `, one]));
 }
 
 /** Return an attribute as it is called within a sentence: by its question, quoted, or by its name. */
@@ -376,10 +385,10 @@ function about(part) {
  */
 function chip(pairs, alone) {
   const [[first, only]] = pairs;
-  if (first === "" || (alone && wordings.has(first))) return make("li", { dir: "auto" }, only);
+  if (first === "" || (alone && wordings.has(first))) return make("b", { dir: "auto" }, only);
   const parts = pairs.map(([name, value]) => make("bdi", quoted(name), ": ", make("bdi", value)));
   const dir = getComputedStyle($("question-title")).direction;
-  return make("li", { dir }, ...parts.flatMap((part, j) => (j ? [", ", part] : [part])));
+  return make("b", { dir }, ...parts.flatMap((part, j) => (j ? [", ", part] : [part])));
 }
 
 /** Return how often people send their own answer among others, in words; nothing where the part's table does not say. */
