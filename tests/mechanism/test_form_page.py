@@ -97,8 +97,12 @@ def test_the_first_step_says_who_asks_what_is_drawn_and_what_to_do_where_no_answ
     found, words, closed = KINDS[kind]
     page = show(found(), about=f"The town asks.\n{HTML}", started=False)
     first = " ".join(page.locator("main").inner_text().split())
-    assert first.startswith(f"The town asks. {HTML} Ja? You are asked this one question.")
+    assert first.startswith(f"Ja? The town asks. {HTML} You are asked this one question.")
     start(page)
+    about = page.get_by_text("The town asks.")
+    assert not about.is_visible()
+    page.get_by_text("About this survey").click()
+    assert about.is_visible()
     page.locator("#fields input, #fields select").first.wait_for()
     first = " ".join(page.locator("main").inner_text().split())
     assert f"What is sent is drawn at random{words}" in first

@@ -209,7 +209,7 @@ function show() {
   $("ask").hidden = !asks;
   $("review").hidden = !waits;
   $("done").hidden = step !== "sent" && step !== "declined" && (step !== "new" || consent !== false);
-  $("about").hidden = asks || waits;
+  $("who").open = $("who").firstElementChild.hidden = !$("start").hidden; // later it can be unfolded
   $("once").textContent = once();
   $("forgetful").hidden = record.lasting || (step === "new" && !asks);
   $("shared").hidden = !submit || !record.lasting || step === "declined" || (times === 0 && (step === "new" || (waits && fresh)));
