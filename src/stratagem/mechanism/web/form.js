@@ -169,7 +169,8 @@ function kindOf(part) {
 function withError(one, k) {
   const attribute = client.attributes[k], { element, controls } = one;
   if (!isOther(attribute, valuesOf(attribute) - 1) && !attribute.labels?.includes(OTHER)) {
-    element.append(make("p", { className: "hint" }, "If no answer fits, please do not send one."));
+    const instead = attribute.labels ? "If none fits, please do not answer." : "If none fits, choose the nearest answer.";
+    element.append(make("p", { className: "hint" }, instead));
   }
   const error = make("p", { id: `answer-${k}-error`, className: "error", role: "alert" });
   element.firstChild.after(error);
