@@ -38,7 +38,7 @@ def test_what_was_drawn_is_not_drawn_again_and_the_answer_is_not_kept(show):
         if again == 0:
             page.get_by_role("button", name=DECLINE).click()
             assert_led_to(page, "Nothing was sent.")
-            stays = "What was drawn stays on this device, so that it is not drawn again."
+            stays = "This device keeps what was drawn for you, and draws nothing new."
             assert stays in page.locator("#done").inner_text()
             page.reload()
             page.get_by_role("button", name="Show it again").click()
@@ -187,7 +187,7 @@ def test_a_browser_that_keeps_nothing_is_said_to(script, show):
     ).wait_for()
     promises = (
         "drawn once",
-        "not drawn again",
+        "draws nothing new",
         "remembers",
         "You can close this page",
         "this device before you",

@@ -168,8 +168,10 @@ def test_from_disk_and_without_scripts_it_says_what_to_do(browser, tmp_path):
 
 
 def test_without_an_address_it_is_a_preview(show):
-    page = show(mechanism("labels"), submit="")
+    page = show(mechanism("labels"), submit="", started=False)
     page.get_by_text("This is a preview: it sends nothing.").wait_for()
+    assert "You see" not in page.locator("#start").inner_text()
+    start(page)
     page.get_by_label("nein").check()
     page.get_by_role("button", name="Show what would be sent").click()
     assert_led_to(page, "This would be sent:")

@@ -130,7 +130,7 @@ def test_only_the_questions_of_the_part_are_asked_and_the_report_says_which(part
     first, last = list(pairwise(FOUND.strategy.offsets))[part]
     assert first <= report["output"] < last
     stated = page.locator("#words p").first.inner_text()
-    assert stated == f"Which of the 3 questions it is about: {' and '.join(names)}."
+    assert stated == f"It says which of the 3 questions it is about: {' and '.join(names)}."
     others = {name for one in ASKED for name in one} - set(names)
     shown = page.locator("main").inner_text()
     assert not [name for name in others if name in shown]
@@ -284,7 +284,7 @@ def test_questions_are_asked_in_the_words_of_who_asks(show):
     assert told.inner_text() == "Please give one of the answers."
     drawn(page, "18 to below 40 Jahre", "nö")
     stated = page.locator("#words p").first.inner_text()
-    assert stated.startswith('Which of the 3 questions it is about: “Wie alt?” and “Wie "groß" <b>?”.')
+    assert stated.startswith('It says which of the 3 questions it is about: “Wie alt?” and “Wie "groß" <b>?”.')
     chips = page.locator("#words b").all_inner_texts()
     assert chips
     assert all(one.startswith(("“Wie alt?”: ", '“Wie "groß" <b>?”: ')) for one in chips)

@@ -90,11 +90,12 @@ function introduce() {
   $("all").hidden = !listed;
   $("all").replaceChildren(...(listed ? every.map((k) => make("li", { dir: "auto" }, inWords(k))) : []));
   const which = isSurvey() ? `, which ${most === 1 ? "question it was" : "questions they were"}` : "";
+  $("reveals").hidden = !submit;
   $("reveals").textContent = submit
     ? `Only this is sent: what chance made of your answer${which}, the number of this survey, and a random number so that `
       + "it counts once. As with every web page, others can also see that you took part and when, your network address, and your "
       + "browser and its language. Decide now whether you take part, or before you press “Show what will be sent”."
-    : "You see what would be sent.";
+    : "";
 }
 
 /** Go on to the question, or end here: then nothing is drawn. */
@@ -258,8 +259,8 @@ function tellDeclined(tried) {
   $("done-title").textContent = tried ? "Nothing more is sent." : "Nothing was sent.";
   $("done-text").textContent = `${tried ? "What you tried to send before may have arrived. " : ""}`
     + (record.lasting
-      ? "What was drawn stays on this device, so that it is not drawn again. You can close this page. If you change your mind, "
-        + "you find it here."
+      ? "This device keeps what was drawn for you, and draws nothing new. You can close this page. If you change your mind, open it "
+        + "again: you find it here."
       : "If you change your mind, show it again before you close this page or load it again: afterwards it is lost.");
   $("again").hidden = false;
   $("again").textContent = "Show it again";
@@ -378,7 +379,7 @@ function quoted(name) {
 function about(part) {
   const names = client.parts[part].attributes.map((k) => quoted(client.names[k]));
   const listed = LIST.formatToParts(names).map(({ type, value }) => (type === "element" ? make("bdi", value) : value));
-  return make("p", `Which of the ${many} questions it is about: `, ...listed, ".");
+  return make("p", `It says which of the ${many} questions it is about: `, ...listed, ".");
 }
 
 /** Return an answer in a report, without the question where that is the only one; names and values stay together,
