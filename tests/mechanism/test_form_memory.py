@@ -240,7 +240,9 @@ def test_the_page_of_a_memo_keeps_it_and_states_the_epsilon_of_all_reports(show)
         memo = page.evaluate("(name) => localStorage.getItem(name)", f"stratagem {found.identifier}")
         learn = page.locator("#learn").inner_text()
         assert "everything that you send about this answer, however often" in learn
-        sure = "Somebody who was 50 % sure of your answer before can be at most 88.1 % sure of it after seeing"
+        sure = (
+            "Somebody who was 50 % sure of your answer before can be at most 88.1 % sure of it after seeing"
+        )
         assert sure in learn
         assert "with two different answers in turn the 88.1 % become 98.3 %, with three 99.76 %." in learn
         send(page)

@@ -86,10 +86,10 @@ def test_before_anything_is_drawn_people_are_asked_whether_they_take_part(found,
     order = [
         "Wie wohnen Sie?",
         "You are asked some of these 3 questions, drawn at random: Alter Größe Tür & Tor",
-        "So that nobody can be sure what you answered, chance decides part of what leaves this device. "
+        "So that nobody can be sure what you answered, chance decides part of what leaves this device.",
         "What chance adds evens out over many people, so their totals still come out right.",
         "You do not have to take part.",
-        "Only this is sent: what chance made of your answer, which questions they were, the number of this survey, "
+        "Only this is sent: what chance made of your answer, which questions they were, the number of this survey,",
         "and a random number so that it counts once.",
         "Start",
         REFUSE,
@@ -284,7 +284,9 @@ def test_questions_are_asked_in_the_words_of_who_asks(show):
     assert told.inner_text() == "Please give one of the answers."
     drawn(page, "18 to below 40 Jahre", "nö")
     stated = page.locator("#words p").first.inner_text()
-    assert stated.startswith('It says which of the 3 questions it is about: “Wie alt?” and “Wie "groß" <b>?”.')
+    assert stated.startswith(
+        'It says which of the 3 questions it is about: “Wie alt?” and “Wie "groß" <b>?”.'
+    )
     chips = page.locator("#words b").all_inner_texts()
     assert chips
     assert all(one.startswith(("“Wie alt?”: ", '“Wie "groß" <b>?”: ')) for one in chips)

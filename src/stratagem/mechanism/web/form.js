@@ -59,7 +59,7 @@ async function start() {
   record = new Record(submit ? `stratagem form ${client.identifier} ${place} ${document.title}` : null, isReport);
   $("experts").hidden = false;
   $("preview").hidden = Boolean(submit);
-  $("choice").hidden = $("decide").hidden = !submit;
+  for (const id of ["until", "reveals", "decide", "choice"]) $(id).hidden = !submit;
   if (!submit) {
     $("make").textContent = "Show what would be sent";
     $("review-title").textContent = "This would be sent:";
@@ -90,12 +90,9 @@ function introduce() {
   $("all").hidden = !listed;
   $("all").replaceChildren(...(listed ? every.map((k) => make("li", { dir: "auto" }, inWords(k))) : []));
   const which = isSurvey() ? `, which ${most === 1 ? "question it was" : "questions they were"}` : "";
-  $("reveals").hidden = !submit;
-  $("reveals").textContent = submit
-    ? `Only this is sent: what chance made of your answer${which}, the number of this survey, and a random number so that `
-      + "it counts once. As with every web page, others can also see that you took part and when, your network address, and your "
-      + "browser and its language. Decide now whether you take part, or before you press “Show what will be sent”."
-    : "";
+  $("reveals").textContent = `Only this is sent: what chance made of your answer${which}, the number of this survey, and a random `
+    + "number so that it counts once. As with every web page, others can also see that you took part and when, your network "
+    + "address, and your browser and its language.";
 }
 
 /** Go on to the question, or end here: then nothing is drawn. */
@@ -170,8 +167,9 @@ function kindOf(part) {
 function withError(one, k) {
   const attribute = client.attributes[k], { element, controls } = one;
   if (!isOther(attribute, valuesOf(attribute) - 1) && !attribute.labels?.includes(OTHER)) {
-    const instead = attribute.labels ? "If none fits, please do not answer." : "If none fits, choose the nearest answer.";
-    element.append(make("p", { className: "hint" }, instead));
+    const { labels, no_answer: silent } = attribute;
+    const instead = !labels ? "choose the nearest answer" : silent ? "choose “No answer”" : "please do not answer";
+    element.append(make("p", { className: "hint" }, `If none fits, ${instead}.`));
   }
   const error = make("p", { id: `answer-${k}-error`, className: "error", role: "alert" });
   element.firstChild.after(error);
