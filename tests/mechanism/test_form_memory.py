@@ -38,7 +38,7 @@ def test_what_was_drawn_is_not_drawn_again_and_the_answer_is_not_kept(show):
         if again == 0:
             page.get_by_role("button", name=DECLINE).click()
             assert_led_to(page, "Nothing was sent.")
-            stays = "What was drawn stays on this device, so that it is not drawn again."
+            stays = "This device keeps what was drawn for you, and draws nothing new."
             assert stays in page.locator("#done").inner_text()
             page.reload()
             page.get_by_role("button", name="Show it again").click()
@@ -187,7 +187,7 @@ def test_a_browser_that_keeps_nothing_is_said_to(script, show):
     ).wait_for()
     promises = (
         "drawn once",
-        "not drawn again",
+        "draws nothing new",
         "remembers",
         "You can close this page",
         "this device before you",
@@ -240,8 +240,10 @@ def test_the_page_of_a_memo_keeps_it_and_states_the_epsilon_of_all_reports(show)
         memo = page.evaluate("(name) => localStorage.getItem(name)", f"stratagem {found.identifier}")
         learn = page.locator("#learn").inner_text()
         assert "everything that you send about this answer, however often" in learn
-        assert "Take any two answers" in learn
-        assert "at most 88.1 % sure" in learn
+        sure = (
+            "Somebody who was 50 % sure of your answer before can be at most 88.1 % sure of it after seeing"
+        )
+        assert sure in learn
         assert "with two different answers in turn the 88.1 % become 98.3 %, with three 99.76 %." in learn
         send(page)
         page.get_by_text(

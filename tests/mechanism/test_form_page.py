@@ -41,7 +41,7 @@ def test_the_report_that_is_shown_is_sent_once_and_nothing_else(show):
     assert page.title() == page.get_by_role("heading", level=1).inner_text() == "Ja?"
     report = drawn(page)
     jsonschema.validate(report, found.bundle["report"])
-    assert page.locator("#words li").all_inner_texts() == [["ja", "nein", "weiß nicht ☂"][report["output"]]]
+    assert page.locator("#words b").all_inner_texts() == [["ja", "nein", "weiß nicht ☂"][report["output"]]]
     said = "One answer, drawn at random. It may or may not be your own:"
     assert page.locator("#words p").first.inner_text() == said
     assert page.posted == []
@@ -81,41 +81,75 @@ def test_what_is_sent_may_be_the_own_answer_and_no_text_says_that_it_is_not(show
 
 CODES = st.strategies.MatrixStrategy(np.array([[0.5, 0.3, 0.2], [0.2, 0.5, 0.3], [0.3, 0.2, 0.5]]))
 KINDS = {
-    "an answer": (lambda: mechanism("labels"), f". {OWN}", True),
-    "a group": (lambda: many("labels"), ": a group of answers that may or may not hold yours.", True),
+    "an answer": (lambda: mechanism("labels"), f". {OWN}", "please do not answer"),
+    "a group": (
+        lambda: many("labels"),
+        ": a group of answers that may or may not hold yours.",
+        "please do not answer",
+    ),
+    "typed": (
+        lambda: many("numbers"),
+        ": a group of answers that may or may not hold yours.",
+        "choose the nearest answer",
+    ),
     "a code": (
         lambda: Mechanism.of(CODES, st.histogram(3), 1.0),
         ": a code that every answer can lead to.",
-        True,
+        "choose the nearest answer",
     ),
-    "other": (lambda: mechanism("no-answer"), f". {OWN}", False),
+    "no answer": (
+        lambda: Mechanism.of(
+            st.published.randomised_response(3, 1.0),
+            st.histogram(st.labels("ja", "nein", no_answer=True)),
+            1.0,
+        ),
+        f". {OWN}",
+        "choose “No answer”",
+    ),
+    "other": (lambda: mechanism("no-answer"), f". {OWN}", ""),
 }
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_first_step_says_who_asks_what_is_drawn_and_what_to_do_where_no_answer_fits(kind, show):
-    found, words, closed = KINDS[kind]
+    found, words, instead = KINDS[kind]
     page = show(found(), about=f"The town asks.\n{HTML}", started=False)
     first = " ".join(page.locator("main").inner_text().split())
-    assert first.startswith(f"The town asks. {HTML} Ja? You are asked this one question.")
+    assert first.startswith(f"Ja? The town asks. {HTML} You are asked this one question.")
     start(page)
+    about = page.get_by_text("The town asks.")
+    assert not about.is_visible()
+    page.get_by_text("About this survey").click()
+    assert about.is_visible()
     page.locator("#fields input, #fields select").first.wait_for()
     first = " ".join(page.locator("main").inner_text().split())
     assert f"What is sent is drawn at random{words}" in first
-    assert ("If no answer fits, please do not send one." in first) == closed
+    assert first.count("If none fits") == bool(instead)
+    assert f"If none fits, {instead}." in first or not instead
     assert page.complaints == []
 
 
 def test_the_first_step_says_how_to_refuse_and_how_often_it_sends(show):
-    """People asked what happens when they open the page again, and how to say no."""
-    page = show(mechanism("labels"), viewport={"width": 360, "height": 640})
+    """People asked what happens when they open the page again, and how to say no; only before the draw is that free."""
+    page = show(mechanism("labels"), viewport={"width": 360, "height": 640}, started=False)
+    asked = " ".join(page.locator("#start").inner_text().split())
+    free = "You do not have to take part. Decide now, or before you press “Show what will be sent”."
+    assert free in asked
+    assert "still say no" not in asked
+    sent = "what chance made of your answer, the number of this survey, and a random number so that it counts once."
+    assert f"Only this is sent: {sent}" in asked
+    start(page)
     first = " ".join(page.locator("#ask").inner_text().split())
     for words in (
-        "If you do not want to answer, close this page now.",
-        "Do not decide by what was drawn: that would tell something about your answer.",
+        "If you do not want to answer, close this page before you press the button.",
         "It is sent once: if you open this page again, nothing more is sent.",
     ):
         assert words in first
+    warning = "Please do not refuse because of what was drawn: that would tell something about your answer."
+    assert not page.get_by_text(warning).is_visible()
+    drawn(page)
+    assert page.get_by_text(warning).is_visible()
+    assert page.locator("main").text_content().count("because of what was drawn") == 1
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
@@ -144,12 +178,16 @@ def test_from_disk_and_without_scripts_it_says_what_to_do(browser, tmp_path):
 
 
 def test_without_an_address_it_is_a_preview(show):
-    page = show(mechanism("labels"), submit="")
+    page = show(mechanism("labels"), submit="", started=False)
     page.get_by_text("This is a preview: it sends nothing.").wait_for()
+    first = page.locator("#start").inner_text()
+    assert not [words for words in ("You see", "is sent", "will be sent") if words in first]
+    start(page)
     page.get_by_label("nein").check()
     page.get_by_role("button", name="Show what would be sent").click()
     assert_led_to(page, "This would be sent:")
     assert page.get_by_role("button").count() == 0
+    assert "refuse" not in page.locator("main").inner_text()
     assert page.evaluate("localStorage.length") == 0
 
 
@@ -188,6 +226,8 @@ def test_a_screen_reader_hears_the_question_the_answers_and_what_is_wrong(show):
     page.get_by_role("alert").get_by_text("Please give one of the answers.").wait_for()
     assert page.evaluate("document.activeElement.type") == "radio"
     assert page.locator("[title]").count() == 0
+    page.get_by_label("ja", exact=True).check()
+    assert page.locator(".error:not(:empty), [aria-invalid=true]").count() == 0, "it is answered"
     report = drawn(page, "ja")
     assert_led_to(page, "This will be sent:")
     page.locator("#experts summary").click()
@@ -223,12 +263,25 @@ def test_of_many_answers_one_is_typed(kind, typed, wrong, sentence, show):
     if json.loads(page.locator("#report").text_content())["output"] == 0:  # as likely for every answer
         assert first == "A code number that was drawn at random: 0."
         return
-    assert first == "A group of answers, drawn at random. It may or may not hold your own answer:"
+    assert first == "A group of answers, drawn at random. It may or may not hold your own answer."
     assert page.locator("#words img").count() == 0
     if kind == "labels":
         page.locator("#words summary").click()
-        assert page.locator("#words li").count() > 12
+        assert page.locator("#words b").count() > 12
     assert page.complaints == []
+
+
+def test_a_group_of_answers_is_one_sentence_of_alternatives(show):
+    """In boxes of their own two ranges of age looked like two ages that somebody had given."""
+    page = show(mechanism("hadamard"), viewport={"width": 360, "height": 640})
+    report = drawn(page, "0")
+    change = "([name, text]) => localStorage.setItem(name, text)"
+    (name,) = [one for one in page.evaluate("Object.keys(localStorage)") if one.startswith("stratagem form")]
+    page.evaluate(change, [name, json.dumps({"step": "drawn", "times": 0, "report": report | {"output": 2}})])
+    page.reload()
+    page.get_by_text("One of these: 0, 3 to 4, or 7 to 8", exact=True).wait_for()
+    assert page.locator("#words .answers").count() == 1
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
 def test_several_answers_are_asked_for_by_name(show):
@@ -241,7 +294,7 @@ def test_several_answers_are_asked_for_by_name(show):
     assert page.locator(f"#{described}").inner_text() == sentence
     assert page.locator(".error:not(:empty), #error:not(:empty)").count() == 1
     drawn(page, "m")
-    assert all("age: " in text for text in page.locator("#words li").all_inner_texts())
+    assert all("age: " in text for text in page.locator("#words b").all_inner_texts())
 
 
 def test_all_questions_without_an_answer_are_marked(show):
@@ -255,7 +308,7 @@ def test_all_questions_without_an_answer_are_marked(show):
 
 
 WHERE = """(text) => {
-  const walker = document.createTreeWalker(document.querySelector("#words li"), NodeFilter.SHOW_TEXT);
+  const walker = document.createTreeWalker(document.querySelector("#words b"), NodeFilter.SHOW_TEXT);
   for (let node; (node = walker.nextNode());) {
     const start = node.data.indexOf(text);
     if (start < 0) continue;
@@ -275,7 +328,7 @@ def test_names_stay_beside_their_values_when_one_is_read_from_the_right(show):
     page = show(Mechanism.of(st.published.randomised_response(4, 1.0), W, 1.0))
     page.get_by_label("أزرق").check()
     drawn(page, "Bonn")
-    shown = page.locator("#words li").first.inner_text().replace(": ", ", ").split(", ")
+    shown = page.locator("#words b").first.inner_text().replace(": ", ", ").split(", ")
     first, second = [[page.evaluate(WHERE, one) for one in pair] for pair in (shown[:2], shown[2:])]
     assert max(right for _, right in first) <= min(left for left, _ in second)
     assert page.locator("#words bdi bdi").all_inner_texts() == [shown[1], shown[3]]
@@ -293,7 +346,8 @@ def test_nothing_technical_stands_above_the_details(show):
         "Of 100 people, about 69 send something that holds their own answer, and 31 something that does not."
         in shown
     )
-    assert "at most 81.8 % sure" in shown  # e^1.5/(1 + e^1.5) = 0.81757
+    sure = "can be at most 81.8 % sure of it after seeing what you send."  # e^1.5/(1 + e^1.5) = 0.81757
+    assert f"Somebody who was 50 % sure of your answer before {sure}" in shown
 
 
 @pytest.mark.sampled(3)
@@ -324,7 +378,7 @@ def test_it_can_be_read_by_day_and_night_on_narrow_and_wide_screens(language, wi
     page.get_by_role("button", name=GIVE).click()
     readable()
     drawn(page, labels[0])
-    assert page.locator("#words li").first.evaluate("(one) => getComputedStyle(one).direction") == way
+    assert page.locator("#words b").first.evaluate("(one) => getComputedStyle(one).direction") == way
     assert page.locator("#experts summary").bounding_box()["height"] >= 44
     page.locator("#experts summary").click()
     readable()
@@ -367,7 +421,7 @@ def test_no_answer_and_other_are_two_choices(name, show):
     page.get_by_role("heading", name="This will be sent:").wait_for()
     report = json.loads(page.locator("#report").text_content())
     assert (report["output"], report["id"]) == (one.size - 1, "7f" * 16)
-    assert page.locator("#words li").all_inner_texts() == ["no answer"]
+    assert page.locator("#words b").all_inner_texts() == ["no answer"]
     assert page.complaints == []
 
 

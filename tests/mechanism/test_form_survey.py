@@ -86,9 +86,11 @@ def test_before_anything_is_drawn_people_are_asked_whether_they_take_part(found,
     order = [
         "Wie wohnen Sie?",
         "You are asked some of these 3 questions, drawn at random: Alter Größe Tür & Tor",
-        "So that nobody can be sure what you answered, chance may change your answer before it leaves this device.",
+        "So that nobody can be sure what you answered, chance decides part of what leaves this device.",
+        "What chance adds evens out over many people, so their totals still come out right.",
         "You do not have to take part.",
-        "What is sent is only what chance made of your answer and which questions they were.",
+        "Only this is sent: what chance made of your answer, which questions they were, the number of this survey,",
+        "and a random number so that it counts once.",
         "Start",
         REFUSE,
     ]
@@ -128,7 +130,7 @@ def test_only_the_questions_of_the_part_are_asked_and_the_report_says_which(part
     first, last = list(pairwise(FOUND.strategy.offsets))[part]
     assert first <= report["output"] < last
     stated = page.locator("#words p").first.inner_text()
-    assert stated == f"Which of the 3 questions it is about: {' and '.join(names)}."
+    assert stated == f"It says which of the 3 questions it is about: {' and '.join(names)}."
     others = {name for one in ASKED for name in one} - set(names)
     shown = page.locator("main").inner_text()
     assert not [name for name in others if name in shown]
@@ -282,8 +284,10 @@ def test_questions_are_asked_in_the_words_of_who_asks(show):
     assert told.inner_text() == "Please give one of the answers."
     drawn(page, "18 to below 40 Jahre", "nö")
     stated = page.locator("#words p").first.inner_text()
-    assert stated.startswith('Which of the 3 questions it is about: “Wie alt?” and “Wie "groß" <b>?”.')
-    chips = page.locator("#words li").all_inner_texts()
+    assert stated.startswith(
+        'It says which of the 3 questions it is about: “Wie alt?” and “Wie "groß" <b>?”.'
+    )
+    chips = page.locator("#words b").all_inner_texts()
     assert chips
     assert all(one.startswith(("“Wie alt?”: ", '“Wie "groß" <b>?”: ')) for one in chips)
     page.locator("#experts summary").click()
@@ -302,5 +306,5 @@ def test_an_answer_stands_alone_below_its_only_question(worded, show):
     ]
     page = show(1, found=replace(FOUND, workload=over(FOUND.workload, attributes)))
     drawn(page, "auf")
-    (chip,) = page.locator("#words li").all_inner_texts()
+    (chip,) = page.locator("#words b").all_inner_texts()
     assert chip.removeprefix("" if worded else "Tür & Tor: ") in ("auf", "zu")

@@ -59,7 +59,7 @@ async function start() {
   record = new Record(submit ? `stratagem form ${client.identifier} ${place} ${document.title}` : null, isReport);
   $("experts").hidden = false;
   $("preview").hidden = Boolean(submit);
-  $("buttons").hidden = !submit;
+  for (const id of ["until", "reveals", "decide", "choice"]) $(id).hidden = !submit;
   if (!submit) {
     $("make").textContent = "Show what would be sent";
     $("review-title").textContent = "This would be sent:";
@@ -89,11 +89,10 @@ function introduce() {
     : (least === many ? `You are asked ${these}` : `You are asked ${some} of ${these}, drawn at random`) + (listed ? ":" : ".");
   $("all").hidden = !listed;
   $("all").replaceChildren(...(listed ? every.map((k) => make("li", { dir: "auto" }, inWords(k))) : []));
-  const which = isSurvey() ? ` and which ${most === 1 ? "question it was" : "questions they were"}` : "";
-  $("reveals").textContent = submit
-    ? `What is sent is only what chance made of your answer${which}. You see it first, and can still say no. As with every web `
-      + "page, others can also see that you took part and when, your network address, and your browser and its language."
-    : "You see what would be sent.";
+  const which = isSurvey() ? `, which ${most === 1 ? "question it was" : "questions they were"}` : "";
+  $("reveals").textContent = `Only this is sent: what chance made of your answer${which}, the number of this survey, and a random `
+    + "number so that it counts once. As with every web page, others can also see that you took part and when, your network "
+    + "address, and your browser and its language.";
 }
 
 /** Go on to the question, or end here: then nothing is drawn. */
@@ -168,15 +167,24 @@ function kindOf(part) {
 function withError(one, k) {
   const attribute = client.attributes[k], { element, controls } = one;
   if (!isOther(attribute, valuesOf(attribute) - 1) && !attribute.labels?.includes(OTHER)) {
-    element.append(make("p", { className: "hint" }, "If no answer fits, please do not send one."));
+    const { labels, no_answer: silent } = attribute;
+    const instead = !labels ? "choose the nearest answer" : silent ? "choose “No answer”" : "please do not answer";
+    element.append(make("p", { className: "hint" }, `If none fits, ${instead}.`));
   }
   const error = make("p", { id: `answer-${k}-error`, className: "error", role: "alert" });
   element.firstChild.after(error);
+  element.addEventListener("input", () => mark({ controls, error }, []));
   for (const control of controls) {
     const others = (control.getAttribute("aria-describedby") ?? "").replace(/\berror$/, "");
     control.setAttribute("aria-describedby", `${others}${error.id}`);
   }
   return { ...one, error, k };
+}
+
+/** Say beside a question what is wrong with its answer, or nothing. */
+function mark({ controls, error }, told) {
+  for (const control of controls) control.setAttribute("aria-invalid", String(told.length > 0));
+  error.replaceChildren(...told);
 }
 
 /** Return whether a report that was kept is one of this mechanism. */
@@ -201,9 +209,8 @@ function show() {
   $("ask").hidden = !asks;
   $("review").hidden = !waits;
   $("done").hidden = step !== "sent" && step !== "declined" && (step !== "new" || consent !== false);
-  $("about").hidden = asks || waits;
+  $("who").open = $("who").firstElementChild.hidden = !$("start").hidden; // later it can be unfolded
   $("once").textContent = once();
-  $("decide").hidden = !submit;
   $("forgetful").hidden = record.lasting || (step === "new" && !asks);
   $("shared").hidden = !submit || !record.lasting || step === "declined" || (times === 0 && (step === "new" || (waits && fresh)));
   $("facts").replaceChildren(...terms(facts()));
@@ -250,8 +257,8 @@ function tellDeclined(tried) {
   $("done-title").textContent = tried ? "Nothing more is sent." : "Nothing was sent.";
   $("done-text").textContent = `${tried ? "What you tried to send before may have arrived. " : ""}`
     + (record.lasting
-      ? "What was drawn stays on this device, so that it is not drawn again. You can close this page. If you change your mind, "
-        + "you find it here."
+      ? "This device keeps what was drawn for you, and draws nothing new. You can close this page. If you change your mind, open it "
+        + "again: you find it here."
       : "If you change your mind, show it again before you close this page or load it again: afterwards it is lost.");
   $("again").hidden = false;
   $("again").textContent = "Show it again";
@@ -272,9 +279,8 @@ function answer() {
     } catch {
       wrong = true;
     }
-    for (const control of controls) control.setAttribute("aria-invalid", String(wrong));
     const told = several && !wordings.has(name) ? [make("bdi", name), `: please give ${wanted}.`] : [`Please give ${wanted}.`];
-    error.replaceChildren(...(wrong ? told : []));
+    mark({ controls, error }, wrong ? told : []);
     if (wrong) first ??= controls[0];
   }
   $("error").textContent = "";
@@ -338,19 +344,28 @@ function words(output) {
   const yours = `Your own answer may or may not be ${one ? "this one" : "among them"}.`;
   const [before, after] = {
     set: [one ? "One answer, drawn at random. It may or may not be your own:"
-      : "A group of answers, drawn at random. It may or may not hold your own answer:",
+      : "A group of answers, drawn at random. It may or may not hold your own answer.",
       chances(part)],
     fits: [`${code} It comes up more often for:`, `Every other answer can lead to it too. ${yours}`],
     nothing: [code, "It is as likely for every answer, so it says nothing about yours."],
     part: [code, "It stands for a part of all possible answers. Yours may or may not be in that part."],
   }[kind];
-  const list = (some) => make("ul", { className: "answers" }, ...some.map((pairs) => chip(pairs, alone)));
-  const elements = [...(isSurvey() ? [about(part)] : []), make("p", before), list(texts.slice(0, SHOWN))];
-  if (texts.length > SHOWN) {
-    const summary = make("summary", `and ${texts.length - SHOWN} more`);
-    elements.push(make("details", summary, list(texts.slice(SHOWN))));
+  const stop = texts.some((pairs) => pairs.length > 1) ? ";" : ",";
+  const list = (some) => joined(some.map((pairs) => chip(pairs, alone)), stop);
+  const elements = [...(isSurvey() ? [about(part)] : []), make("p", before)], more = texts.length - SHOWN;
+  const lead = kind === "set" && texts.length > 1 ? "One of these: " : "";
+  if (texts.length) elements.push(make("p", { className: "answers" }, lead, ...list(texts.slice(0, SHOWN))));
+  if (more > 0) {
+    const others = make("p", { className: "answers" }, ...list(texts.slice(SHOWN)));
+    elements.push(make("details", make("summary", `or ${more === 1 ? "one other" : `one of ${more} others`}`), others));
   }
   return [...elements, make("p", after)];
+}
+
+/** Return answers as a sentence names alternatives: "a, or b" and "a, b, or c", with this punctuation mark. */
+function joined(elements, stop) {
+  const last = elements.length - 1;
+  return elements.flatMap((one, k) => (k === 0 ? [one] : [k === last ? `${stop} or ` : `${stop} `, one]));
 }
 
 /** Return an attribute as it is called within a sentence: by its question, quoted, or by its name. */
@@ -362,7 +377,7 @@ function quoted(name) {
 function about(part) {
   const names = client.parts[part].attributes.map((k) => quoted(client.names[k]));
   const listed = LIST.formatToParts(names).map(({ type, value }) => (type === "element" ? make("bdi", value) : value));
-  return make("p", `Which of the ${many} questions it is about: `, ...listed, ".");
+  return make("p", `It says which of the ${many} questions it is about: `, ...listed, ".");
 }
 
 /** Return an answer in a report, without the question where that is the only one; names and values stay together,
@@ -370,10 +385,10 @@ function about(part) {
  */
 function chip(pairs, alone) {
   const [[first, only]] = pairs;
-  if (first === "" || (alone && wordings.has(first))) return make("li", { dir: "auto" }, only);
+  if (first === "" || (alone && wordings.has(first))) return make("b", { dir: "auto" }, only);
   const parts = pairs.map(([name, value]) => make("bdi", quoted(name), ": ", make("bdi", value)));
   const dir = getComputedStyle($("question-title")).direction;
-  return make("li", { dir }, ...parts.flatMap((part, j) => (j ? [", ", part] : [part])));
+  return make("b", { dir }, ...parts.flatMap((part, j) => (j ? [", ", part] : [part])));
 }
 
 /** Return how often people send their own answer among others, in words; nothing where the part's table does not say. */
@@ -390,8 +405,7 @@ function chances(part) {
 function learnt() {
   const { memo } = client.bundle, sure = sureness(memo ? client.permanent : client.epsilon);
   const seen = memo ? "everything that you send about this answer, however often" : "what you send";
-  const told = "Take any two answers, and suppose somebody thinks that each is as likely to be yours as the other. After seeing "
-    + `${seen}, they can be at most ${sure} sure which of the two it is.`;
+  const told = `Somebody who was 50 % sure of your answer before can be at most ${sure} sure of it after seeing ${seen}.`;
   if (!memo) return told;
   const [two, three] = [2, 3].map((values) => sureness(values * client.permanent));
   return `${told} If your answer changes, the new one counts for itself, and the change may be seen: with two different `
