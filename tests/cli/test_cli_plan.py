@@ -169,7 +169,8 @@ def test_a_survey_goes_from_a_file_to_answers_and_back_through_its_file(capsys):
         status, out, err = run(capsys, *shlex.split(command)[1:])
         assert status == 0, err
     assert "The intervals of the cells stand in these files: low and high" in " ".join(out.split())
-    assert "Per cent of each row, region in rows" in out
+    assert "Per cent of all 600 people, region in rows" in " ".join(out.split())
+    assert "Per cent of each row" not in out, "600 people are too few to share out"
     assert sorted(one.name for one in Path("answers").iterdir()) == [
         *("age.csv", "questions.csv", "region-smokes-table.csv", "region-smokes.csv"),
     ]
