@@ -9,8 +9,10 @@ import pytest
 
 import stratagem as st
 from asked import PEOPLE, SURVEY, estimate, mechanism, people
+from stratagem.domain.bins import Bins
 from stratagem.estimation.question import UNTOLD, crossed
 from stratagem.estimators import UnsupportedWorkloadError
+from stratagem.mechanism.mechanism import Mechanism
 from stratagem.report.question import by_question
 from stratagem.workloads import Attribute
 
@@ -230,3 +232,26 @@ def test_how_many_answered_is_told_with_an_interval_that_post_processing_does_no
         lower.append(number < len(users))
         assert high == len(users)
     assert all(lower), "a control: the number itself is too low in every sample"
+
+
+@pytest.mark.parametrize(
+    ("values", "of_all"),
+    [
+        ("1:6:1", False),
+        ("0:50:10", False),
+        ("2024-01-01:2024-06-01:1mo", False),
+        ("0:4:1,other,no answer", True),
+    ],
+)
+def test_the_file_of_all_questions_names_the_limits_of_a_median_as_the_page_does(values, of_all):
+    domain = {"size": Bins.parse(values)}
+    workload = st.prefix(domain)
+    made = Mechanism.of(st.published.randomised_response(workload.domain_size, 0.5), workload, 0.5)
+    users = np.full(workload.domain_size, 60)
+    found = made.estimate(made.strategy.histogram(users, np.random.default_rng(2)), method="recommended")
+    (one,) = by_question(found, 0.5, of_all=of_all)
+    sure, told = str(one.median).split("sure: ")[1].split(";")[0].removeprefix("from "), one.overview()
+    low, high = told["median_low"], told["median_high"]
+    assert low != high
+    assert sure.startswith(f"{low} ")
+    assert sure.endswith(f" {high}")

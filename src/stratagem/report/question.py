@@ -199,11 +199,16 @@ class QuestionResult:
     def overview(self) -> dict[str, Any]:
         """Return for a spreadsheet how many reports there are, how far answers are off, the mean and the median."""
         found, names = self.answers(1), [one.unit for one in self.attributes if one.unit]
-        mean, median = dict.fromkeys(MEAN, ""), ("", "", "")
+        mean, median = dict.fromkeys(MEAN, ""), ("",) * 3
         if self.mean is not None:
             mean = _three(MEAN, self.mean, 1)
         if (one := self.median) is not None and (one.answered is None or one.answered.low > 0):
-            median = one.attribute.words(one.bin, one.bin), one.low, one.high
+            values, ends = one.attribute.values, enumerate((one.low_bin, one.high_bin))
+            limits = (
+                str(values.value(cell)) if values.apart(cell, cell) else values.ends(cell, cell)[side]
+                for side, cell in ends
+            )
+            median = one.attribute.words(one.bin, one.bin), *limits
         typical = self.verdict.error * found.users
         return {
             "question": found.topic,
