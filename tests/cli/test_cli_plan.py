@@ -174,6 +174,7 @@ def test_a_survey_goes_from_a_file_to_answers_and_back_through_its_file(capsys):
     assert sorted(one.name for one in Path("answers").iterdir()) == [
         *("age.csv", "questions.csv", "region-smokes-table.csv", "region-smokes.csv"),
     ]
+    assert commands[-1].endswith(" --questions survey.toml")
     assert "<h1" in Path("results.html").read_text(encoding="utf-8")
     assert "below 30 years" in Path("answers/age.csv").read_text(encoding="utf-8")
     written = Path("answers/region-smokes.csv").read_text(encoding="utf-8")
