@@ -169,10 +169,12 @@ def test_a_survey_goes_from_a_file_to_answers_and_back_through_its_file(capsys):
         status, out, err = run(capsys, *shlex.split(command)[1:])
         assert status == 0, err
     assert "The intervals of the cells stand in these files: low and high" in " ".join(out.split())
-    assert "Per cent of each row, region in rows" in out
+    assert "Per cent of all 600 people, region in rows" in " ".join(out.split())
+    assert "Per cent of each row" not in out, "600 people are too few to share out"
     assert sorted(one.name for one in Path("answers").iterdir()) == [
         *("age.csv", "questions.csv", "region-smokes-table.csv", "region-smokes.csv"),
     ]
+    assert commands[-1].endswith(" --questions survey.toml")
     assert "<h1" in Path("results.html").read_text(encoding="utf-8")
     assert "below 30 years" in Path("answers/age.csv").read_text(encoding="utf-8")
     written = Path("answers/region-smokes.csv").read_text(encoding="utf-8")

@@ -82,3 +82,29 @@ def test_limits_of_recommended_answers_do_not_cross_and_hold_the_truth_as_often(
         assert ((found.low <= truth) & (truth <= found.high))[held].all()
         before += crossing(Interval(np.clip(raw.low, 0, 900), np.clip(raw.high, 0, 900)))
     assert before > 0
+
+
+def test_limits_of_shares_of_those_who_answered_do_not_cross_and_are_the_same_whichever_are_asked_for():
+    """The control are shares of unbiased answers."""
+    domain = {"age": st.bins("0:18:1", other=True, no_answer=True)}
+    made = Mechanism.of(st.published.hierarchical(20, 1.0), st.prefix(domain), 1.0)
+    users, before = np.random.default_rng(6).multinomial(900, np.r_[np.full(18, 0.05), 0.04, 0.06]), 0
+    truth = np.cumsum(users[:18]) / users[:18].sum()
+    for seed in range(20):
+        counts = made.strategy.histogram(users, np.random.default_rng([7, seed]))
+        found, plain = (
+            st.estimation.shares(made.estimate(counts, method=method))
+            for method in ("recommended", "unbiased")
+        )
+        ends = Interval(*(np.array([getattr(one, end) for one in found]) for end in ("low", "high")))
+        own = np.array([one.share for one in found])
+        assert len(found) == 18
+        assert crossing(ends) == 0
+        assert ((ends.low <= own) & (own <= ends.high)).all()
+        assert found[3:9:2] == st.estimation.shares(made.estimate(counts, method="recommended"), [3, 5, 7])
+        held = np.array([one.low <= true <= one.high for one, true in zip(plain, truth, strict=True)])
+        assert ((ends.low <= truth + 1e-12) & (truth <= ends.high + 1e-12))[held].all()
+        before += crossing(
+            Interval(*(np.array([getattr(one, end) for one in plain]) for end in ("low", "high")))
+        )
+    assert before > 0

@@ -9,8 +9,10 @@ import pytest
 
 import stratagem as st
 from asked import PEOPLE, SURVEY, estimate, mechanism, people
+from stratagem.domain.bins import Bins
 from stratagem.estimation.question import UNTOLD, crossed
 from stratagem.estimators import UnsupportedWorkloadError
+from stratagem.mechanism.mechanism import Mechanism
 from stratagem.report.question import by_question
 from stratagem.workloads import Attribute
 
@@ -167,25 +169,48 @@ def test_other_than_two_attributes_are_no_rows_and_columns(attributes):
     assert crossed([numbered(name, 2, 1) for name in attributes], {(0,): 1.0}) is None
 
 
-@pytest.mark.parametrize("many", [40, 60, PEOPLE])
-def test_rows_that_may_be_empty_have_no_shares(many):
+@pytest.mark.parametrize("many", [40, 1500, 6000, PEOPLE])
+def test_shares_of_rows_are_told_where_their_intervals_reach_ten_points(many):
     """The standard errors of the totals are those that the covariance of the cells gives."""
     made = mechanism()
     reports = made.strategy.randomise(people()[:many], np.random.default_rng(1))
     found = made.estimate(np.bincount(reports, minlength=made.outputs), method="recommended")
     one = by_question(found, 3.0)[1]
-    *_, table, _ = one.crossed()
-    cells = found.raw().marginal("région", "income")
-    answers, C = cells.answers.reshape(4, 4), cells.covariance().reshape(4, 4, 4, 4)
-    certain = [answers[k, :3].sum() > 2 * np.sqrt(C[k, :3, k, :3].sum()) for k in range(3)]
-    *rows, total = ([*line[1:]] for line in table.rows)
-    assert [line != ["–"] * 4 for line in rows] == certain
-    assert ("–" in "".join(map("".join, rows))) == (UNTOLD in table.caption) == (many < PEOPLE)
-    assert all(line[-1] in ("–", "100.0") for line in rows)
-    assert total[-1] == "100.0"
-    assert f"in columns; {UNTOLD}" in table.caption or all(certain)
-    turned = crossed(one.attributes[::-1], {(0, 0): 0.5, (1, 0): 0.25}, "of rows", ({0}, set()))
-    assert [line[1] for line in turned.rows] == ["–", "100.0", "100.0"], "a control"
+    cells = found.marginal("région", "income")
+    asked, C = (
+        cells.answers.reshape(4, 4)[:3, :3],
+        cells.raw().covariance().reshape(4, 4, 4, 4)[:3, :3, :3, :3],
+    )
+    totals, own = asked.sum(axis=1), np.sqrt(np.einsum("abab->ab", C))
+    rows = np.sqrt(np.einsum("abac->a", C))
+    shares = asked / totals[:, None]
+    reach = 1.96 * np.hypot((1 - shares) * own, shares * rows[:, None]) / totals[:, None]
+    tables = {table.caption.split(",")[0]: table for table in one.crossed()}
+    table = tables.get("Per cent of each row")
+    assert (table is None) == (reach > 0.1).all()
+    if table is None:
+        return
+    *lines, _ = ([*line[1:]] for line in table.rows)
+    assert [[cell != "–" for cell in line[:-1]] for line in lines] == (reach <= 0.1).tolist()
+    assert all((line[-1] == "100.0") == (line != ["–"] * 4) for line in lines)
+    assert ("–" in "".join(map("".join, lines))) <= table.caption.endswith(f"in columns; {UNTOLD}")
+
+
+def test_the_error_of_a_row_and_of_a_cell_decide_what_is_told():
+    two = numbered("a", 2, 1), numbered("b", 2, 1)
+    cells = {(0, 0): 0.4, (0, 1): 0.2, (1, 0): 0.4, (1, 1): 0.0}
+    even = {(0, 0): 0.02, (0, 1): 0.02, (1, 0): 0.021, (1, 1): 0.021, (0, -1): 0.02, (1, -1): 0.021}
+    wide = dict.fromkeys([*even, (-1, 0), (-1, 1)], 0.5)
+    shown = [line[1:] for line in crossed(two, cells, "of rows", even).rows]
+    assert shown == [("66.7", "33.3", "100.0"), ("–", "–", "–"), ("80.0", "20.0", "100.0")]
+    turned = crossed(
+        two[::-1],
+        {(j, i): x for (i, j), x in cells.items()},
+        "of rows",
+        {(j, i): e for (i, j), e in even.items()},
+    )
+    assert "–" in str(turned.rows)
+    assert crossed(two, cells, "of rows", wide) is None
 
 
 def test_how_many_answered_is_told_with_an_interval_that_post_processing_does_not_narrow():
@@ -207,3 +232,26 @@ def test_how_many_answered_is_told_with_an_interval_that_post_processing_does_no
         lower.append(number < len(users))
         assert high == len(users)
     assert all(lower), "a control: the number itself is too low in every sample"
+
+
+@pytest.mark.parametrize(
+    ("values", "of_all"),
+    [
+        ("1:6:1", False),
+        ("0:50:10", False),
+        ("2024-01-01:2024-06-01:1mo", False),
+        ("0:4:1,other,no answer", True),
+    ],
+)
+def test_the_file_of_all_questions_names_the_limits_of_a_median_as_the_page_does(values, of_all):
+    domain = {"size": Bins.parse(values)}
+    workload = st.prefix(domain)
+    made = Mechanism.of(st.published.randomised_response(workload.domain_size, 0.5), workload, 0.5)
+    users = np.full(workload.domain_size, 60)
+    found = made.estimate(made.strategy.histogram(users, np.random.default_rng(2)), method="recommended")
+    (one,) = by_question(found, 0.5, of_all=of_all)
+    sure, told = str(one.median).split("sure: ")[1].split(";")[0].removeprefix("from "), one.overview()
+    low, high = told["median_low"], told["median_high"]
+    assert low != high
+    assert sure.startswith(f"{low} ")
+    assert sure.endswith(f" {high}")

@@ -20,17 +20,17 @@ from reading import LOADING, Page
 from stratagem.bounds.bound import Bound
 from stratagem.bounds.proof import NONNEGATIVE
 from stratagem.estimators import ask
-from stratagem.math.number import odds
+from stratagem.math.number import odds, upper_percent
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.mechanism.usable import MEANS, TOTALS
-from stratagem.report.calculator import _picture
+from stratagem.report.calculator import _cells, _picture
 from stratagem.report.content import Cover, ReportContent, along, around, rated
 from stratagem.report.drawing import answers as answers_drawn
 from stratagem.report.page import page, report_saved
 from stratagem.report.reproduction import check, privacy_section, threats
 from stratagem.report.verdict import PERHAPS, PROPOSED, verdict
 from stratagem.study.comparison import Comparison
-from stratagem.study.summary import people_needed
+from stratagem.study.summary import people_needed, variance_gap
 from tools import take_away
 
 ATTACK = "</script><script>alert(1)</script><img src=x onerror=alert(2)> $style ${x} &amp; \u2028"
@@ -558,6 +558,23 @@ def test_the_page_knows_one_gap(tmp_path):
     (of_facts,) = re.findall(r"variance above the proven minimum at most ([\d.]+)\s%", page.text)
     assert said
     assert {*said, of_facts} == {f"{math.ceil(1e4 * solution.variance_gap) / 100:.2f}"}
+
+
+def test_the_page_says_of_what_its_fingerprint_is(solution, tmp_path):
+    made = solution.mechanism()
+    words = " ".join(read(made.report(tmp_path / "p.html")).text.split())
+    assert f"states of its own content: {made.identifier}. It is the SHA-256" in words.replace(" .", ".")
+    saved = made.save(tmp_path / "m.ldp.json").read_bytes()
+    assert hashlib.sha256(saved).hexdigest() != made.identifier
+    assert "SHA-256 of the mechanism file" not in words
+
+
+def test_the_table_of_mechanisms_rounds_every_gap_up(solution):
+    found = Comparison.of(solution)
+    for row in found.rows:
+        one = found.compared[row.mechanism]
+        gap = variance_gap(found.problem, found.bounds, one.objective, one.accuracy)
+        assert _cells(row, found)[4].replace("\u00a0", " ") == upper_percent(gap)
 
 
 def test_the_best_are_drawn_by_what_is_drawn():

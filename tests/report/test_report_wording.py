@@ -1,10 +1,22 @@
 """Numbers in a report: a limit is rounded so that it stays true."""
 
 import math
+import re
 
 import pytest
 
-from stratagem.math.number import above, at_most, below, counted, odds, percent, percent_apart
+from stratagem.bounds import RULES
+from stratagem.math.number import (
+    above,
+    above_minimum,
+    at_most,
+    below,
+    counted,
+    odds,
+    percent,
+    percent_apart,
+    upper_percent,
+)
 
 
 @pytest.mark.parametrize("epsilon", [1e-6, 1e-3, 0.1, 0.6931, 1.0, 1.1, 7.0, 30.0, 300.0])
@@ -13,6 +25,18 @@ def test_the_largest_odds_are_never_understated(epsilon):
     said = float(odds(epsilon).replace(",", ""))
     assert math.exp(epsilon) <= said
     assert said - 1 <= 1.02 * math.expm1(epsilon)
+
+
+@pytest.mark.parametrize("gap", [1e-12, 1e-6, 0.00052, 0.01904, 0.123456, 1.5])
+def test_one_distance_is_one_number(gap):
+    assert at_most(gap).removeprefix("at most ").replace("\u00a0", " ") == upper_percent(gap)
+    assert above_minimum(gap).startswith(f"{upper_percent(gap)} above")
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_the_description_of_a_bound_leans_on_no_other(name):
+    """They stand in a table by name, where "the same" would be that of the row above."""
+    assert not re.match("the same|closed,", RULES[name].meaning)
 
 
 def test_limits_in_per_cent_are_rounded_outwards():

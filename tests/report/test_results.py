@@ -1,6 +1,7 @@
 """The page on results: the numbers of the estimate, the verdict, and what everybody can read on screens and paper."""
 
 import re
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -57,6 +58,23 @@ def test_every_answer_is_there_with_its_interval_and_a_verdict(name, many, tmp_p
     assert page.text.count(LEAST) == page.text.count("Usable with")
     assert many == "few" or page.text.count(LEAST) == len(tables)
     assert f"{found.users:,} reports; they are unbiased" in page.text
+
+
+@pytest.mark.parametrize(
+    ("simultaneous", "words"),
+    [
+        (
+            False,
+            "each on its own. In 95 of 100 such surveys an interval holds the true answer of these people.",
+        ),
+        (True, "all together. In 95 of 100 such surveys all of them hold the true answers of these people."),
+    ],
+)
+def test_the_page_says_how_often_intervals_hold(simultaneous, words, tmp_path):
+    found = replace(estimated("labels", 10**7), simultaneous=simultaneous)
+    page = write_results(tmp_path / "results.html", found, 1.0, name="labels")
+    text = " ".join(Page(page.read_text("utf-8")).text.replace("\u00a0", " ").split())
+    assert f"They come with 95 % intervals, {words}" in text
 
 
 def found_epsilon(name):

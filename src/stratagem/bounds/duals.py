@@ -19,7 +19,7 @@ from stratagem.math.optimisers import descend
 from stratagem.math.privacy import ratio
 from stratagem.workloads import Workload
 
-WEIGHTED = Rule("weighted", "closed, with the best weight on every user type", "@stratagem", 4)
+WEIGHTED = Rule("weighted", "from singular values, with the best weight on every user type", "@stratagem", 4)
 LINEAR = Rule(
     "linear",
     "few queries: the linear programme over all unbiased randomisers",

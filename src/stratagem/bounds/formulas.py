@@ -28,7 +28,9 @@ class Rule(NamedTuple):
 PUBLISHED = "the published one, from the singular values of the queries"
 SVD = Rule("svd", PUBLISHED, "@mckenna2020workload, Theorem 5.6", 1)
 CLOSED = Rule("closed", "from the singular values of the queries without their total", "@stratagem", 2)
-INTEGER = Rule("integer", "the same, as a report favours a whole number of user types", "@stratagem", 3)
+INTEGER = Rule(
+    "integer", "from singular values, and that a report favours a whole number of user types", "@stratagem", 3
+)
 PAIRWISE = Rule(
     "pairwise", "what telling two user types apart costs, for the worst type or query", "@stratagem", 8
 )

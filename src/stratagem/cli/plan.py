@@ -302,12 +302,13 @@ class PlannedSurvey(Told):
     def commands(self) -> list[str]:
         """The commands that try the mechanism on the file, or on one of answers where the plan came from no data."""
         columns, read = self.found.columns, [f"--questions {shlex.quote(str(self.stated))}"]
+        told = f"{TOLD} {read[0]}"
         if not columns:
             gaps = any(one.values.other is not None for one in self.found.domain.attributes)
-            return self.try_out(ANSWERS, [*read, *["--invalid other"] * gaps], TOLD, *MADE)
+            return self.try_out(ANSWERS, [*read, *["--invalid other"] * gaps], told, *MADE)
         read += _invalid((one.proposal, one.others) for one in columns)
         data = self.data if self.data != self.stated else self.stated.parent / self.found.data
-        return self.try_out(data, read, TOLD, *MADE)
+        return self.try_out(data, read, told, *MADE)
 
     def record(self) -> dict[str, Any]:
         """Return the plan as named values."""

@@ -9,7 +9,7 @@ from typing import Any, Literal, final
 
 import numpy as np
 
-from stratagem.estimation.answer import Answer, Answering, rounded
+from stratagem.estimation.answer import Answer, Answering, rounded, standard_errors_each_side
 from stratagem.io.screen import brief
 from stratagem.io.table import Recorded, Table
 from stratagem.workloads import Attribute
@@ -28,7 +28,10 @@ AVERAGE = ("average", "average_low", "average_high")
 """Columns of a spreadsheet for averages of numbers."""
 NUMBERS = ("people", "sum", "standard_error", "low", "high", "percent", "percent_low", "percent_high")
 """Columns of records beside those that say what is asked."""
-UNTOLD = "– where the total of the row is at most twice its standard error, too little to share out"
+WIDEST = 0.1
+"""Largest half-width of the 95 % interval of a share of a row that is told."""
+UNKNOWN = "–"
+UNTOLD = f"{UNKNOWN} where the 95 % interval of a share reaches more than 10 points to either side"
 
 Sums = Literal["of all", "of rows", ""]
 """The sums at the ends of a table: none, or those of shares of all people, or of the people in each row."""
@@ -201,11 +204,14 @@ class QuestionAnswers(Recorded):
         return self.cross({cell: size / self.users for cell, size in known.items()}, sums) if whole else None
 
     def cross(
-        self, shares: Mapping[int, float], sums: Sums = "of all", doubtful: Sequence[set[int]] = ()
+        self,
+        shares: Mapping[int, float],
+        sums: Sums = "of all",
+        errors: Mapping[tuple[int, ...], float] | None = None,
     ) -> Table | None:
         """Return shares of people by the numbers of the cells as rows and columns (see `crossed`)."""
         cells = {self.place(cell): share for cell, share in shares.items()}
-        return crossed(self.attributes, cells, sums, doubtful)
+        return crossed(self.attributes, cells, sums, errors)
 
     @property
     def headings(self) -> tuple[str, ...]:
@@ -233,14 +239,15 @@ def crossed(
     attributes: Sequence[Attribute],
     cells: Mapping[tuple[int, ...], float],
     sums: Sums = "of all",
-    doubtful: Sequence[set[int]] = (),
+    errors: Mapping[tuple[int, ...], float] | None = None,
 ) -> Table | None:
     """Return shares of people by their values as a table of rows and columns, in per cent with sums at both ends.
 
     Values without any cell are left out. The first attribute has the rows, or the second where only that fits. None
     for other than two attributes, or a table that is wider than a screen or has more than 48 rows both ways. Shares
-    of rows are those among the people of the row; there are none, but dashes, where nobody is left in it, and for the
-    values of each attribute in `doubtful`, whose people are too few to be told from none.
+    of rows are those among the people of the row; there are dashes where nobody is left in it, and where a share is not
+    known to 10 points, by the standard errors of cells and of totals, whose place is -1, in `errors`. None where no row
+    has a share.
 
     >>> from stratagem.domain import Labels
     >>> two = Attribute("region", Labels(("North", "South"))), Attribute("smokes", Labels(("no", "yes")))
@@ -261,9 +268,14 @@ def crossed(
         return None
     turned = {(column, row): share for (row, column), share in cells.items()}
     first, second = attributes
-    rows, columns = doubtful or (set[int](), set[int]())
-    both = _laid_out(first, second, cells, sums, rows), _laid_out(second, first, turned, sums, columns)
-    return next((one for one in both if len(one.rows) <= ROWS and one.fits()), None)
+    across = {(column, row): error for (row, column), error in (errors or {}).items()}
+    both = (
+        _laid_out(first, second, cells, sums, errors or {}),
+        _laid_out(second, first, turned, sums, across),
+    )
+    found = next((one for one in both if len(one.rows) <= ROWS and one.fits()), None)
+    untold = found is not None and all(cell == UNKNOWN for line in found.rows[:-1] for cell in line[1:])
+    return None if untold else found
 
 
 def _laid_out(
@@ -271,7 +283,7 @@ def _laid_out(
     second: Attribute,
     cells: Mapping[tuple[int, ...], float],
     sums: Sums,
-    doubtful: set[int],
+    errors: Mapping[tuple[int, ...], float],
 ) -> Table:
     rows, columns = (sorted({pair[side] for pair in cells}) for side in (0, 1))
     grid = np.array([[cells[row, column] for column in columns] for row in rows])
@@ -281,8 +293,14 @@ def _laid_out(
         grid = np.vstack([grid, grid.sum(axis=0)])
     if sums == "of rows":
         people = grid[:, -1:]
-        known = (people > 0) & ~np.isin([*rows, -1], [*doubtful])[:, None]
-        grid = np.divide(grid, people, out=np.full_like(grid, np.nan), where=known)
+        grid = np.divide(grid, people, out=np.full_like(grid, np.nan), where=people > 0)
+        wide = _half_widths(
+            grid,
+            people,
+            np.array([[errors.get((row, column), 0.0) for column in (*columns, -1)] for row in (*rows, -1)]),
+        )
+        grid[:, :-1][wide > WIDEST] = np.nan
+        grid[np.isnan(grid[:, :-1]).all(axis=1)] = np.nan
     heads += total
     why = f"; {UNTOLD}" if np.isnan(grid).any() else ""
     return Table(
@@ -292,8 +310,20 @@ def _laid_out(
     )
 
 
+def _half_widths(shares: np.ndarray, people: np.ndarray, errors: np.ndarray) -> np.ndarray:
+    """Return half of the 95 % intervals of shares r (k, l) of rows, from errors (k, l + 1), the last those of `people`.
+
+    The error of cell - r row is at most that of (1 - r) cell and r row apart, as cells of one table hardly depend on
+    each other.
+    """
+    own = np.hypot((1 - shares) * errors, shares * errors[:, -1:])[:, :-1]
+    return standard_errors_each_side(0.95) * np.divide(
+        own, people, out=np.full_like(own, np.inf), where=people > 0
+    )
+
+
 def _percent(share: float) -> str:
-    return "–" if math.isnan(share) else f"{round(100 * min(share, 1), 1) + 0.0:.1f}"
+    return UNKNOWN if math.isnan(share) else f"{round(100 * min(share, 1), 1) + 0.0:.1f}"
 
 
 @final

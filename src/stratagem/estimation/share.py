@@ -11,6 +11,7 @@ import numpy as np
 
 from stratagem.estimation.answer import (
     Answer,
+    Interval,
     answered_words,
     at_most_all,
     inside,
@@ -19,13 +20,17 @@ from stratagem.estimation.answer import (
     who,
 )
 from stratagem.estimation.estimate import Estimate
+from stratagem.estimation.impossibility import nested
 from stratagem.estimators.accuracy import UnsupportedWorkloadError
 from stratagem.math.number import entries
 from stratagem.workloads.explicit import Explicit
+from stratagem.workloads.selection import SomeQueries
 from stratagem.workloads.workload import MATRIX_LIMIT
 
 WRITTEN_OUT = 1 << 24
 """Entries of all queries up to which shares take a moment."""
+COMPARED = 1 << 20
+"""Entries of all queries up to which the limits of a share do not depend on which others are asked for."""
 
 
 class Share(NamedTuple):
@@ -56,8 +61,10 @@ def shares(estimate: Estimate, queries: Iterable[int] | None = None, *, of_all: 
 
     Those who answered have, of any attribute that the query is about, not the value "no answer"; nor "other", unless
     this is a label beside "no answer". A share is the ratio of two estimates, its interval Fieller's (`of_ratios`)
-    around the unbiased ones, moved and cut to what is possible. Queries that count any of the rest have none, nor has
-    any where the number of those who answered is not determined, or its estimate not positive.
+    around the unbiased ones, moved and cut to what is possible. Those of post-processed answers grow until none ends
+    above that of a query which counts more (`nested`), of all queries where these have 2^20 entries at most. Queries
+    that count any of the rest have none, nor has any where the number of those who answered is not determined, or its
+    estimate not positive.
     Intervals that hold together do so for all queries of the workload, whichever are asked for.
 
     Raises:
@@ -80,14 +87,15 @@ def _of_table(estimate: Estimate, wanted: np.ndarray) -> list[Share]:
     entries(workload.queries * workload.domain_size, MATRIX_LIMIT, "the shares", "ask about fewer attributes")
     rows = workload.matrix()
     for margin in workload.margins():
-        places = np.intersect1d(np.arange(workload.queries)[margin.places], wanted)
-        known = _all_inside(estimate, margin.attributes)
+        places, known = np.arange(workload.queries)[margin.places], _all_inside(estimate, margin.attributes)
         places = places[~(rows[places] * (1 - known)).any(axis=1)]
         places = places[~_alike(rows[places], known)]
-        if len(places):
+        if (asked := np.intersect1d(places, wanted)).size:
+            places = places if rows.size <= COMPARED else asked
             words = who(estimate.naming.attributes[place] for place in margin.attributes)
             found += _shares(estimate, places, rows[places], known, words)
-    return found
+    chosen = {*wanted.tolist()}
+    return [one for one in found if one.query in chosen]
 
 
 def _shares(
@@ -115,6 +123,8 @@ def _shares(
         each_side = _each_side(plain.ask(Explicit(apart, estimate.workload.domain)))
     low, high = of_ratios(parts, people, moments, each_side).cut(parts / people, least, most)
     low, high = np.minimum(low, ratios), np.maximum(high, ratios)
+    if not estimate.unbiased:
+        low, high = nested(SomeQueries(estimate.workload, places), Interval(low, high))
     answered = at_most_all(whole, estimate.users)
     columns = zip(places.tolist(), names, ratios.tolist(), low.tolist(), high.tolist(), strict=True)
     return [Share(query, label, ratio, left, right, answered) for query, label, ratio, left, right in columns]

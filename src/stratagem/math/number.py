@@ -272,7 +272,7 @@ def percent(share: float, rounding: str = ROUND_HALF_EVEN) -> str:
 
 def at_most(share: float) -> str:
     """Write an upper limit in per cent, rounded up so that it remains an upper limit."""
-    return percent(share) if 0 <= share < BEST else f"at most {percent(share, ROUND_CEILING)}"
+    return f"{'at most ' * (share >= BEST)}{unbroken(upper_percent(share))}"
 
 
 def above(share: float) -> str:
@@ -286,8 +286,8 @@ def below(share: float) -> str:
 
 
 def unbroken(text: str) -> str:
-    """Write a text so that no line ends between a number and its per cent sign."""
-    return text.replace(" %", "\u00a0%")
+    """Write a text so that no line ends between a number and its per cent sign, or the sign that it is smaller."""
+    return text.replace(" %", "\u00a0%").replace("< ", "<\u00a0")
 
 
 def odds(epsilon: float) -> str:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from stratagem.estimators import ERROR, comparable, goal
 from stratagem.io.table import Table
-from stratagem.math.number import number_text, percent, unbroken, users_text
+from stratagem.math.number import number_text, unbroken, upper_percent, users_text
 from stratagem.report.content import ReportContent
 from stratagem.report.drawing import WIDTH, Picture
 from stratagem.report.plots.comparison import Measured
@@ -196,7 +196,7 @@ def _cells(row: Row, comparison: Comparison) -> tuple[str, ...]:
         row.parameters,
         row.report,
         number_text(comparison.stated(row)),
-        percent(gap) if math.isfinite(gap) else "\N{EN DASH}",
+        unbroken(upper_percent(gap)) if math.isfinite(gap) else "\N{EN DASH}",
         *map(users_text, comparison.users_for(row.mechanism)),
     )
 

@@ -321,8 +321,10 @@ def _method(found: Estimate, epsilon: float, rounds: int) -> list[str]:
         told, seen = "All reports about one answer together reveal", "them"
         more = "Another answer reveals as much again."
     sure = f"whoever thought it as likely as not is {unbroken(surest(epsilon))} sure of it after {seen}"
+    often = f"{100 * found.confidence:.10g} of 100"
+    held = "all of them hold the true answers" if found.simultaneous else "an interval holds the true answer"
     return [
         f"{told} at most epsilon {upper(epsilon)} about its sender's answer: {sure}. {more}",
         f"The answers are estimated from {counted(found.users, 'report')}; they are {found.bias.rstrip('.')}.",
-        f"They come with {found.intervals}: as often as that they hold the true answers of these people.",
+        f"They come with {found.intervals}. In {often} such surveys {held} of these people.",
     ]

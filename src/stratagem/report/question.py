@@ -30,8 +30,6 @@ from stratagem.workloads.product import Product
 from stratagem.workloads.question import SurveyQuestion
 from stratagem.workloads.table import on_table
 
-CERTAIN = 2.0
-"""Standard errors above which the total of a row is so certain that the shares of its people are told."""
 MEAN, MEDIAN = ("mean", "mean_low", "mean_high"), ("median", "median_low", "median_high")
 """Columns of the table of all questions."""
 ORDERED = ("prefix", "all-range")
@@ -147,35 +145,40 @@ class QuestionResult:
         if len(self.attributes) != 2 or self.question.workload.queries > ROWS * WIDTH:
             return []
         found, tables = self.answers(), dict[str, Table | None]()
-        every = f"of all {found.users:,} people"
-        shown = {every: {one.query: one.answer / found.users for one in found.answers}}
+        every, nobody = f"of all {found.users:,} people", Answer(-1, "", found.users, 0.0, 0.0, 0.0)
+        shown = {every: ({one.query: one.answer / found.users for one in found.answers}, nobody)}
         for who, same in by_people(self.shares()).items() if self.gaps else ():
-            shown[who] = {one.query: one.share for one in same}
-        for who, cells in shown.items() if found.is_table else ():
+            shown[who] = ({one.query: one.share for one in same}, same[0].answered or nobody)
+        for who, (cells, people) in shown.items() if found.is_table else ():
             tables[f"Per cent {who}"] = found.cross(cells)
             if not self.gaps or who != every:
-                rows = found.cross(cells, "of rows", self._doubtful(found, cells))
+                rows = found.cross(cells, "of rows", self._errors(found, cells, people))
                 among = "" if who == every else f", among {who.removeprefix('of ')}"
                 tables[f"Per cent of each row{among}"] = rows
         tables["Standard errors, per cent of all"] = found.crossed("")
         known = ((name, table) for name, table in tables.items() if table is not None)
         return [replace(table, caption=f"{name}, {table.caption}") for name, table in known]
 
-    def _doubtful(self, found: QuestionAnswers, cells: Iterable[int]) -> list[set[int]]:
-        """Return the values of each of two attributes whose total over these cells is not CERTAIN."""
-        domain, doubtful = self.question.workload.domain, list[set[int]]()
+    def _errors(
+        self, found: QuestionAnswers, cells: Iterable[int], people: Answer
+    ) -> dict[tuple[int, ...], float]:
+        """Return the standard errors of cells and of their totals, whose place is -1, as shares of some people."""
+        domain = self.question.workload.domain
+        places = {cell: found.place(cell) for cell in cells}
+        errors = {places[one.query]: one.standard_error for one in found.answers if one.query in places} | {
+            (-1, -1): people.standard_error
+        }
         kept = np.zeros(domain.sizes, dtype=bool)
-        kept[tuple(np.array([found.place(cell) for cell in cells]).T)] = True
+        kept[tuple(np.array([*places.values()]).T)] = True
         for side, held in enumerate((np.any(kept, axis=0), np.any(kept, axis=1))):
             own, other = domain.part((side,)), domain.part((1 - side,))
             factors = (Identity(own), Explicit(held[None].astype(float), other))
             totals = Product(factors if side == 0 else factors[::-1])
             every = self.whole.workload.domain
             over = on_table(totals, self.question.attributes, range(len(every.sizes)), every)
-            plain = self.whole.raw().ask(over)
-            small = plain.unbiased_answers <= CERTAIN * plain.standard_errors
-            doubtful.append({*np.flatnonzero(small).tolist()})
-        return doubtful
+            for value, error in enumerate(self.whole.raw().ask(over).standard_errors.tolist()):
+                errors[(value, -1) if side == 0 else (-1, value)] = error
+        return {place: error / people.answer for place, error in errors.items()}
 
     def sheet(self, *, parts: int = 2) -> list[dict[str, Any]]:
         """Return a record a query for a spreadsheet, with the shares of those who answered or the average of numbers.
@@ -196,11 +199,16 @@ class QuestionResult:
     def overview(self) -> dict[str, Any]:
         """Return for a spreadsheet how many reports there are, how far answers are off, the mean and the median."""
         found, names = self.answers(1), [one.unit for one in self.attributes if one.unit]
-        mean, median = dict.fromkeys(MEAN, ""), ("", "", "")
+        mean, median = dict.fromkeys(MEAN, ""), ("",) * 3
         if self.mean is not None:
             mean = _three(MEAN, self.mean, 1)
         if (one := self.median) is not None and (one.answered is None or one.answered.low > 0):
-            median = one.attribute.words(one.bin, one.bin), one.low, one.high
+            values, ends = one.attribute.values, enumerate((one.low_bin, one.high_bin))
+            limits = (
+                str(values.value(cell)) if values.apart(cell, cell) else values.ends(cell, cell)[side]
+                for side, cell in ends
+            )
+            median = one.attribute.words(one.bin, one.bin), *limits
         typical = self.verdict.error * found.users
         return {
             "question": found.topic,
