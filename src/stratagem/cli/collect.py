@@ -120,7 +120,7 @@ def collect(
     from stratagem.math.number import counted
     from stratagem.mechanism.mechanism import load_mechanism
 
-    mechanism, question, about = in_words(load_mechanism(file, at_most=at_most), questions, question)
+    mechanism, question, about = in_words(load_mechanism(file, at_most=at_most), file, questions, question)
     state = state or file.with_name(f"{file.name.removesuffix(SUFFIX)}{STATE}")
     options = {"question": question, "users": users, "origins": listen.cors or (), "rate": listen.rate}
     with listening(listen.host, listen.port) as listener:
