@@ -374,6 +374,22 @@ def test_codes_for_gaps_make_no_question_of_a_number_of_the_row(capsys):
         assert "id is left out" in err
 
 
+def test_values_of_a_survey_file_that_names_its_answers_may_be_from_these(capsys):
+    """Whoever plans it again does not know whether somebody wrote its values or a plan read them."""
+    rows = "".join(f"{20 + k % 50},{'yn'[k % 2]}\n" for k in range(400))
+    Path("told.csv").write_text(f"age,smokes\n{rows}")
+    assert run(capsys, "plan", "told.csv", "--seconds", "1")[0] == 0
+    said = "The values in told.toml may have been read from told.csv and then tell something about its people"
+    for data, told in (("told.csv", True), ("", False)):
+        file = Path("told.toml").read_text(encoding="utf-8").replace('data = "told.csv"\n', "")
+        Path("told.toml").write_text(f'data = "{data}"\n{file}' if data else file, encoding="utf-8")
+        command = ["plan", "told.toml", "--users", "400", "--seconds", "1", "--force"]
+        status, out, _ = run(capsys, *command)
+        assert (status, said in " ".join(out.split())) == (0, told)
+        assert ("if they were proposed from example answers" in Path("told.html").read_text("utf-8")) == told
+        assert (said in " ".join(run_json(capsys, *command)["notes"])) == told
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

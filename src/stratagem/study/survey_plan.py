@@ -52,6 +52,10 @@ WAYS = {
     "split budget": "all questions with a part of epsilon each",
 }
 """Other ways of asking, by the name under which they are ranked, in words."""
+PERHAPS = (
+    "The values in {} may have been read from {} and then tell something about its people: if these are the people to "
+    "protect, state values that you know without the data."
+)
 
 
 @final
@@ -72,6 +76,13 @@ class SurveyPlan(PlannedMechanism):
     """The file of answers that it was planned from; empty where none is known."""
     readings: Mapping[str, tuple[str, Reading]] = field(default_factory=dict)
     """The column of every attribute, and how it is read."""
+    stated_in: str = ""
+    """The survey file that states the values; empty where a call states or reads them."""
+
+    @property
+    def perhaps_read(self) -> bool:
+        """Whether values may be from the data, as nobody says where a survey file that names data has them from."""
+        return bool(self.stated_in and self.data)
 
     @property
     def domain(self) -> Domain:
@@ -174,7 +185,8 @@ class SurveyPlan(PlannedMechanism):
         return (*(one for one in found if one != REFUSED), *[REFUSED] * (REFUSED in found))
 
     def notes(self) -> tuple[str, ...]:
-        found = [note for one in self.columns for note in one.notes()]
+        found = [PERHAPS.format(self.stated_in, self.data)] * self.perhaps_read
+        found += [note for one in self.columns for note in one.notes()]
         rounds, late = (
             advice(self.solution, self.users, [one.x for one in self.columns]),
             self.ranked.late_sentence,
@@ -302,7 +314,7 @@ def _of_file(path: str | Path, aim: Aim) -> SurveyPlan:
     title = file.title or Path(path).name
     rows = max((int(one.x.sum()) for one in columns), default=0)
     found = _planned(title, columns, questions, aim, aim.people(rows))
-    return replace(found, data=file.data, readings=file.readings)
+    return replace(found, data=file.data, readings=file.readings, stated_in=Path(path).name)
 
 
 def _of_columns(
