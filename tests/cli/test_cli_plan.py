@@ -421,6 +421,26 @@ def test_words_among_numbers_are_named_with_what_to_type(capsys):
     assert "--missing age=refused says so" in said
 
 
+def test_lost_answers_are_named_with_what_reads_them(capsys):
+    """Those of a column that is mostly read: they must not be advised away as no answers."""
+    days = "".join(
+        f"{f'{13 + k % 9}/0{1 + k % 9}/2022' if k % 25 == 3 else f'2022-0{1 + k % 9}-{10 + k % 19}'},"
+        f"{'five' if k % 30 == 4 else 1 + k % 5}\n"
+        for k in range(400)
+    )
+    Path("lost.csv").write_text(f"joined,scored\n{days}")
+    status, out, _ = run(capsys, "plan", "lost.csv", "--seconds", "1")
+    said = " ".join(out.replace("\\\n", " ").split())
+    assert status == 0
+    read = "joined: 16 rows with dates such as [0-9/]+, which --date-format joined=day-first reads as 2022-"
+    assert re.search(read, said)
+    assert "--missing joined" not in said
+    assert (
+        "If they stand for no answer, --missing scored=five says so; if they are answers, --map scored=five=5 does."
+        in said
+    )
+
+
 def test_a_label_that_nobody_knows_is_refused_in_a_sentence(capsys):
     Path("messy.csv").write_text(MESSY)
     assert (
