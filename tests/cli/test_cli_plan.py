@@ -245,16 +245,21 @@ def test_a_survey_file_that_exists_is_kept(capsys):
     assert Path("survey.toml").read_text() == "mine"
 
 
-def test_columns_that_are_left_out_are_said_before_the_search(capsys):
-    rows = "".join(f"{20 + k % 50},1,{k % 999:03}.5,{'yn'[k % 2]}\n" for k in range(300))
-    Path("left.csv").write_text(f"age,income,x,smokes\n{rows}".replace(",1,", ',"1,012",'))
+def test_columns_that_are_left_out_are_said_once_before_the_search(capsys):
+    rows = "".join(f"{20 + k % 50},1,{k % 999:03}.5,{'yn'[k % 2]},C{100 + k}\n" for k in range(300))
+    Path("left.csv").write_text(f"age,income,x,smokes,id\n{rows}".replace(",1,", ',"1,012",'))
     words = "income is left out: "
     status, out, err = run(capsys, "plan", "left.csv", "--seconds", "2", "--column", "age")
     assert words not in err + out
     status, out, err = run(capsys, "plan", "left.csv", "--seconds", "2", "--force")
     assert status == 0
     assert err.startswith(words)
-    assert words in out
+    assert "id is left out: nearly every row has another value, as identifiers do.\n" in err
+    assert "is left out" not in out
+    assert "Whoever answers anything else of age, x, smokes later is refused" in " ".join(out.split())
+    assert_refused(
+        capsys, ["plan", "left.csv", "--column", "id"], "holds 300 different texts, none of them in 0.5 %"
+    )
 
 
 def test_rows_outside_have_a_line_a_column(capsys):

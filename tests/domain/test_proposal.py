@@ -280,8 +280,8 @@ REMARKS = {
     "dates of another form among dates": (
         ["2026-01-01", "2026-01-02"] * 20 + ["13/01/2026", "2/1/2026", "soon"],
         (
-            "2 rows with dates such as 13/01/2026, which date_format='day-first' reads as 2026-01-13, so far counted as "
-            "'other'."
+            "2 rows with dates such as 13/01/2026, which date_format='day-first' reads as 2026-01-13, so far "
+            "counted as 'other'."
         ),
     ),
     "dates that do not tell their order": (
@@ -294,8 +294,8 @@ REMARKS = {
     "dates that contradict each other": (
         ["2026-01-01", "2026-01-02"] * 20 + ["13/1/2026", "1/13/2026"],
         (
-            "1 row with dates such as 13/1/2026, which date_format='day-first' reads as 2026-01-13, so far counted as "
-            "'other'."
+            "1 row with dates such as 13/1/2026, which date_format='day-first' reads as 2026-01-13, so far "
+            "counted as 'other'."
         ),
     ),
     "numbers in words": (

@@ -195,7 +195,9 @@ class Told:
     def said(self, commands: list[str], stated: Path | None = None) -> Iterator[str | Table]:
         """Yield what to expect, what epsilon means, which values there are, and what to type next."""
         found = self.found
-        about = map("\n".join, filter(None, (found.meaning(), (*found.values(), *self.notes))))
+        told = getattr(found, "left_out", ())  # before the search
+        notes = (one for one in self.notes if one not in told)
+        about = map("\n".join, filter(None, (found.meaning(), (*found.values(), *notes))))
         yield from apart([*found.answer(), *about])
         facts = {
             "saved": f"{self.out} (mechanism file (bundle), for clients and the aggregator)",

@@ -21,6 +21,7 @@ from stratagem.domain.proposal import (
     cautions,
     completed,
     found_values,
+    refusing,
     sentences,
     stated,
 )
@@ -235,7 +236,8 @@ class Plan(PlannedMechanism):
         return believed, self.attack.guesses, ADDS_UP
 
     def values(self) -> tuple[str, ...]:
-        return sentences(self.column, self.proposal, self.x, self.others)
+        found = sentences(self.column, self.proposal, self.x, self.others)
+        return (*found, *refusing({self.column: self.proposal}))
 
     def notes(self) -> tuple[str, ...]:
         read = *cautions(self.column, self.proposal, self.placeholders), said(self.spellings), *self.remarks

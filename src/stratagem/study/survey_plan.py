@@ -13,7 +13,7 @@ from stratagem.domain.attribute import Attribute
 from stratagem.domain.bins import such_as
 from stratagem.domain.domain import Domain
 from stratagem.domain.policy import Reading
-from stratagem.domain.proposal import REFUSED
+from stratagem.domain.proposal import refusing
 from stratagem.estimators import Errors, Estimator, errors, mean_variance, users_needed
 from stratagem.io.screen import brief
 from stratagem.io.table import Table
@@ -182,7 +182,7 @@ class SurveyPlan(PlannedMechanism):
 
     def values(self) -> tuple[str, ...]:
         found = [sentence for one in self.columns for sentence in one.values()]
-        return (*(one for one in found if one != REFUSED), *[REFUSED] * (REFUSED in found))
+        return (*found, *refusing({one.name: one.proposal for one in self.columns}))
 
     def notes(self) -> tuple[str, ...]:
         found = [PERHAPS.format(self.stated_in, self.data)] * self.perhaps_read
