@@ -14,6 +14,7 @@ from broken_surveys import promising, shared
 from commands import assert_refused, plain, run
 from mechanisms import mechanism
 from node import run as node
+from stratagem.workloads.survey import ABOUT
 
 FOUND = mechanism("german-survey")
 PEOPLE = 2000
@@ -192,6 +193,21 @@ def test_words_about_the_same_values_are_taken_however_these_are_written(planned
     command = ["export", planned / "live.ldp.json", "--web", planned / "site", "--questions", asked]
     assert run(capsys, *command)[0] == 0
     assert "In which part do you live?" in (planned / "site/index.html").read_text(encoding="utf-8")
+
+
+def test_the_example_of_who_asks_is_noted_before_people_read_it(planned, capsys):
+    """As where somebody only takes the # away."""
+    asked, file, said = planned / "asked.toml", planned / "live.ldp.json", "about is still the example"
+    example = next(line for line in ABOUT if "about = " in line).removeprefix("# ")
+    for about, told in ((example, True), (example.replace("library", "town"), False), ("", False)):
+        asked.write_text(f"{about}\n{LIVES}", encoding="utf-8")
+        command = ["export", file, "--web", planned / "who", "--questions", asked, "--force"]
+        status, _, err = run(capsys, *command)
+        assert (status, said in err) == (0, told)
+        (planned / "none.duckdb").write_text("no file of reports", encoding="utf-8")
+        command = ["collect", file, "--port", 0, "--questions", asked, "--state", planned / "none.duckdb"]
+        status, _, err = run(capsys, *command)
+        assert (status, said in err) == (2, told)
 
 
 def test_a_file_of_reports_is_counted_where_it_is_estimated(folder, capsys):

@@ -28,6 +28,7 @@ from stratagem.cli.option import (
     check_free,
     in_words,
     read_prior,
+    who_asks,
 )
 from stratagem.cli.output import write, write_result
 from stratagem.cli.request import read_described
@@ -99,7 +100,7 @@ class PageOptions:
         for name, content in files.items():
             if (held := folder / name).is_file() and held.read_bytes() != content:
                 check_free(held, force=force)
-        write_web_client(folder, asked, question, self.submit, demo=self.demo, about=about)
+        write_web_client(folder, asked, question, self.submit, demo=self.demo, about=who_asks(about))
         sends = f"to {self.submit}" if self.submit else "nothing yet"
         page = "a demo" if self.demo else f"a form that sends {sends}"
         write(f"{folder} holds {page}: serve the folder over https or from localhost")

@@ -328,6 +328,15 @@ def in_words(
     return replace(mechanism, workload=over(mechanism.workload, asked)), question or entry.title, entry.about
 
 
+def who_asks(about: str) -> str:
+    """Return what the form says of those who ask; that of the example is noted, as people would read it."""
+    from stratagem.workloads.survey import EXAMPLE
+
+    if " ".join(about.split()) == EXAMPLE:
+        note("about is still the example of the survey file: write who asks")
+    return about
+
+
 def stated_title(workload: str | None) -> str:
     """Return the title that a file of queries states; empty without one, or for what is no such file."""
     from stratagem.workloads.given import read_entry
