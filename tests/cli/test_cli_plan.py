@@ -256,6 +256,16 @@ def test_columns_that_are_left_out_are_said_once_before_the_search(capsys):
     assert err.startswith(words)
     assert "id is left out: nearly every row has another value, as identifiers do.\n" in err
     assert "is left out" not in out
+    said = [
+        "has a value of its own",
+        "Whoever answers",
+        "were read from the data",
+        "Without randomisation",
+        "Variance ",
+        "saved: ",
+    ]
+    places = list(map(" ".join(out.split()).index, said))
+    assert places == sorted(places), "what may be lost stands before what is proven"
     assert "Whoever answers anything else of age, x, smokes later is refused" in " ".join(out.split())
     assert_refused(
         capsys, ["plan", "left.csv", "--column", "id"], "holds 300 different texts, none of them in 0.5 %"

@@ -196,9 +196,7 @@ class Told:
         """Yield what to expect, what epsilon means, which values there are, and what to type next."""
         found = self.found
         told = getattr(found, "left_out", ())  # before the search
-        notes = (one for one in self.notes if one not in told)
-        about = map("\n".join, filter(None, (found.meaning(), (*found.values(), *notes))))
-        yield from apart([*found.answer(), *about])
+        yield from apart(found.parts(one for one in self.notes if one not in told))
         facts = {
             "saved": f"{self.out} (mechanism file (bundle), for clients and the aggregator)",
             "and": f"{self.page} (the summary: open it in a browser)",

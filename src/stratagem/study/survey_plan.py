@@ -151,13 +151,12 @@ class SurveyPlan(PlannedMechanism):
             for one, verdict in zip(self.questions, self.verdicts, strict=True)
             if not verdict.usable
         ]
+        off = "\n".join([about, *[LEAST] * (len(useless) < len(self.questions)), *useless])
+        return ["\n".join([said, *self.first()]), self.table(), off]
+
+    def proofs(self) -> tuple[str, ...]:
         proven = minimum_sentence(self.solution, self.solution.bounds)
-        return [
-            "\n".join([said, *self.first()]),
-            self.table(),
-            "\n".join([about, *[LEAST] * (len(useless) < len(self.questions)), *useless]),
-            "\n".join([*self._cost(), *self._price(), proven]),
-        ]
+        return (*self._cost(), *self._price(), proven)
 
     def _cost(self) -> Iterator[str]:
         """Yield how many fewer people are enough than by other ways of asking, a sentence each."""
