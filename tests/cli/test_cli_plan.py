@@ -247,16 +247,31 @@ def test_a_survey_file_that_exists_is_kept(capsys):
     assert Path("survey.toml").read_text() == "mine"
 
 
-def test_columns_that_are_left_out_are_said_before_the_search(capsys):
-    rows = "".join(f"{20 + k % 50},1,{k % 999:03}.5,{'yn'[k % 2]}\n" for k in range(300))
-    Path("left.csv").write_text(f"age,income,x,smokes\n{rows}".replace(",1,", ',"1,012",'))
+def test_columns_that_are_left_out_are_said_once_before_the_search(capsys):
+    rows = "".join(f"{20 + k % 50},1,{k % 999:03}.5,{'yn'[k % 2]},C{100 + k}\n" for k in range(300))
+    Path("left.csv").write_text(f"age,income,x,smokes,id\n{rows}".replace(",1,", ',"1,012",'))
     words = "income is left out: "
     status, out, err = run(capsys, "plan", "left.csv", "--seconds", "2", "--column", "age")
     assert words not in err + out
     status, out, err = run(capsys, "plan", "left.csv", "--seconds", "2", "--force")
     assert status == 0
     assert err.startswith(words)
-    assert words in out
+    assert "id is left out: nearly every row has another value, as identifiers do.\n" in err
+    assert "is left out" not in out
+    said = [
+        "has a value of its own",
+        "Whoever answers",
+        "were read from the data",
+        "Without randomisation",
+        "Variance ",
+        "saved: ",
+    ]
+    places = list(map(" ".join(out.split()).index, said))
+    assert places == sorted(places), "what may be lost stands before what is proven"
+    assert "Whoever answers anything else of age, x, smokes later is refused" in " ".join(out.split())
+    assert_refused(
+        capsys, ["plan", "left.csv", "--column", "id"], "holds 300 different texts, none of them in 0.5 %"
+    )
 
 
 def test_rows_outside_have_a_line_a_column(capsys):
@@ -376,6 +391,22 @@ def test_codes_for_gaps_make_no_question_of_a_number_of_the_row(capsys):
         assert "id is left out" in err
 
 
+def test_values_of_a_survey_file_that_names_its_answers_may_be_from_these(capsys):
+    """Whoever plans it again does not know whether somebody wrote its values or a plan read them."""
+    rows = "".join(f"{20 + k % 50},{'yn'[k % 2]}\n" for k in range(400))
+    Path("told.csv").write_text(f"age,smokes\n{rows}")
+    assert run(capsys, "plan", "told.csv", "--seconds", "1")[0] == 0
+    said = "The values in told.toml may have been read from told.csv and then tell something about its people"
+    for data, told in (("told.csv", True), ("", False)):
+        file = Path("told.toml").read_text(encoding="utf-8").replace('data = "told.csv"\n', "")
+        Path("told.toml").write_text(f'data = "{data}"\n{file}' if data else file, encoding="utf-8")
+        command = ["plan", "told.toml", "--users", "400", "--seconds", "1", "--force"]
+        status, out, _ = run(capsys, *command)
+        assert (status, said in " ".join(out.split())) == (0, told)
+        assert ("if they were proposed from example answers" in Path("told.html").read_text("utf-8")) == told
+        assert (said in " ".join(run_json(capsys, *command)["notes"])) == told
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -405,6 +436,26 @@ def test_words_among_numbers_are_named_with_what_to_type(capsys):
     said = " ".join(out.split())
     assert "age: 300 rows hold numbers, and 100 texts, with the rows of each: texts 'refused' 100" in said
     assert "--missing age=refused says so" in said
+
+
+def test_lost_answers_are_named_with_what_reads_them(capsys):
+    """Those of a column that is mostly read: they must not be advised away as no answers."""
+    days = "".join(
+        f"{f'{13 + k % 9}/0{1 + k % 9}/2022' if k % 25 == 3 else f'2022-0{1 + k % 9}-{10 + k % 19}'},"
+        f"{'five' if k % 30 == 4 else 1 + k % 5}\n"
+        for k in range(400)
+    )
+    Path("lost.csv").write_text(f"joined,scored\n{days}")
+    status, out, _ = run(capsys, "plan", "lost.csv", "--seconds", "1")
+    said = " ".join(out.replace("\\\n", " ").split())
+    assert status == 0
+    read = "joined: 16 rows with dates such as [0-9/]+, which --date-format joined=day-first reads as 2022-"
+    assert re.search(read, said)
+    assert "--missing joined" not in said
+    assert (
+        "If they stand for no answer, --missing scored=five says so; if they are answers, --map scored=five=5 does."
+        in said
+    )
 
 
 def test_a_label_that_nobody_knows_is_refused_in_a_sentence(capsys):

@@ -85,9 +85,7 @@ def test_the_largest_answers_alone_are_one_list(capsys, folder):
 
 
 def test_headings_are_in_the_words_of_a_workload_file(capsys, folder):
-    asked = (
-        '[attributes.age]\nlabels = ["a", "b"]\nquestion = "<Old>?"\n[[query]]\non = { age = "identity" }\n'
-    )
+    asked = '[attributes.age]\nbins = "18:50:8"\nquestion = "<Old>?"\n[[query]]\non = { age = "identity" }\n'
     Path("words.toml").write_text(f'title = "Life here"\n{asked}')
     more = ["--summary", "r.html", "--questions", "words.toml"]
     _, out, _ = run(capsys, "estimate", "s.ldp.json", "c.json", *more)

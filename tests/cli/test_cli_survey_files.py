@@ -9,10 +9,12 @@ import duckdb
 import numpy as np
 import pytest
 
+import stratagem as st
 from broken_surveys import promising, shared
 from commands import assert_refused, plain, run
 from mechanisms import mechanism
 from node import run as node
+from stratagem.workloads.survey import ABOUT
 
 FOUND = mechanism("german-survey")
 PEOPLE = 2000
@@ -140,6 +142,72 @@ def test_the_words_of_a_survey_go_from_its_file_to_the_page(tmp_path, capsys):
         ["collect", file, "--port", 0, "--questions", asked],
         "asks for drinks, but the mechanism for region, smokes: name these",
     )
+
+
+LIVES = WORDS.replace(
+    "[[query]]", '[attributes.age]\nbins = "0:60:20"\n[[query]]\non = { age = "prefix" }\n[[query]]', 1
+)
+OTHERS = {
+    "a label": ('["North", "South"]', '["North", "West"]'),
+    "a label more": ('["no", "yes"]', '["no", "yes", "often"]'),
+    "other": ('["no", "yes"]', '["no", "yes"]\nother = true'),
+    "no answer": ('["no", "yes"]', '["no", "yes"]\nno_answer = true'),
+    "bins": ('bins = "0:60:20"', 'bins = "0:60:30"'),
+    "edges": ('bins = "0:60:20"', 'bins = "0,30,40,60"'),
+}
+
+
+@pytest.fixture(scope="module")
+def planned(tmp_path_factory):
+    path = tmp_path_factory.mktemp("planned")
+    (path / "live.toml").write_text(LIVES, encoding="utf-8")
+    st.optimise(path / "live.toml", 1).mechanism().save(path / "live.ldp.json")
+    return path
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_words_about_other_values_than_those_of_the_mechanism_are_refused(name, planned, capsys):
+    """Otherwise people read the new words above the former values."""
+    file, asked = planned / "live.ldp.json", planned / "changed.toml"
+    known, other = OTHERS[name]
+    asked.write_text(LIVES.replace(known, other), encoding="utf-8")
+    column = "smokes" if "no" in known else "age" if "bins" in known else "region"
+    said = (
+        f"{asked} asks for other values of {column} than {file}: plan it again with stratagem plan {asked} -o {file} "
+        "--force, or take the file that it was planned from"
+    )
+    for command in (
+        ["collect", file, "--port", 0],
+        ["export", file, "--web", planned / "none"],
+        ["estimate", file, file],
+    ):
+        assert_refused(capsys, [*command, "--questions", asked], said)
+    assert not (planned / "none").exists()
+
+
+def test_words_about_the_same_values_are_taken_however_these_are_written(planned, capsys):
+    asked = planned / "same.toml"
+    asked.write_text(
+        LIVES.replace("0:60:20", "0,20,40.0,60").replace("Where", "In which part"), encoding="utf-8"
+    )
+    command = ["export", planned / "live.ldp.json", "--web", planned / "site", "--questions", asked]
+    assert run(capsys, *command)[0] == 0
+    assert "In which part do you live?" in (planned / "site/index.html").read_text(encoding="utf-8")
+
+
+def test_the_example_of_who_asks_is_noted_before_people_read_it(planned, capsys):
+    """As where somebody only takes the # away."""
+    asked, file, said = planned / "asked.toml", planned / "live.ldp.json", "about is still the example"
+    example = next(line for line in ABOUT if "about = " in line).removeprefix("# ")
+    for about, told in ((example, True), (example.replace("library", "town"), False), ("", False)):
+        asked.write_text(f"{about}\n{LIVES}", encoding="utf-8")
+        command = ["export", file, "--web", planned / "who", "--questions", asked, "--force"]
+        status, _, err = run(capsys, *command)
+        assert (status, said in err) == (0, told)
+        (planned / "none.duckdb").write_text("no file of reports", encoding="utf-8")
+        command = ["collect", file, "--port", 0, "--questions", asked, "--state", planned / "none.duckdb"]
+        status, _, err = run(capsys, *command)
+        assert (status, said in err) == (2, told)
 
 
 def test_a_file_of_reports_is_counted_where_it_is_estimated(folder, capsys):

@@ -180,6 +180,7 @@ TABLE = b"age,sex\n" + b"1,F\n" * 1000 + b"%b\n" + b"1,F\n" * 1000
             TABLE % b"20,1,extra",
             r"as CSV .line 1,002 has 3 fields, but the header has 2.: give every",
         ),
+        ("few.csv", b"age,sex\n1,F\n3,M,5\n6\n", "line 3 has 3 fields, but the header has 2.: give every"),
         ("short.csv", TABLE % b"20", "line 1,002 has 1 field, but the header has 2"),
         ("late.csv", b"age,sex\n" + b"1,F\n" * 50_000 + b"1\n", "line 50,002 has 1 field, but the header"),
         ("small.csv", b'sep=;\nage;sex\n\n1;"F\nM"\n2\n3;F\n', "line 6 has 1 field, .* a field holds ';'"),

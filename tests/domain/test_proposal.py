@@ -277,6 +277,34 @@ REMARKS = {
         ["2026-01-01", "2026-01-02"] * 20 + ["soon"],
         "Not a date, so counted as 'other', with the rows of each: 'soon' 1.",
     ),
+    "dates of another form among dates": (
+        ["2026-01-01", "2026-01-02"] * 20 + ["13/01/2026", "2/1/2026", "soon"],
+        (
+            "2 rows with dates such as 13/01/2026, which date_format='day-first' reads as 2026-01-13, so far "
+            "counted as 'other'."
+        ),
+    ),
+    "dates that do not tell their order": (
+        ["2026-01-01", "2026-01-02"] * 20 + ["2/1/2026"],
+        (
+            "1 row with dates such as 2/1/2026, which date_format='day-first' reads as 2026-01-02 and "
+            "date_format='month-first' reads as 2026-02-01, so far counted as 'other'."
+        ),
+    ),
+    "dates that contradict each other": (
+        ["2026-01-01", "2026-01-02"] * 20 + ["13/1/2026", "1/13/2026"],
+        (
+            "1 row with dates such as 13/1/2026, which date_format='day-first' reads as 2026-01-13, so far "
+            "counted as 'other'."
+        ),
+    ),
+    "numbers in words": (
+        [1, 2] * 20 + ["three", "Five", "unsure"],
+        (
+            "If they stand for no answer, missing=['three', 'Five', 'unsure'] says so; if they are answers, "
+            "mapping={'three': '3', 'Five': '5'} does."
+        ),
+    ),
 }
 
 

@@ -71,7 +71,9 @@ def test_a_quantile_is_the_users_value():
     assert (median.bin, median.low_bin, median.high_bin) == (1, 1, 1)
     assert str(median) == "-5 to below 0 minutes; 95 % sure: from -5 to below 0 minutes"
     whole = st.estimate(
-        st.published.randomised_response(4, 40.0), USERS, st.prefix({"children": st.bins("0:4:1", whole=True)})
+        st.published.randomised_response(4, 40.0),
+        USERS,
+        st.prefix({"children": st.bins("0:4:1", whole=True)}),
     ).quantile(0.5)
     assert (str(whole), whole.value) == ("1; 95 % sure: 1", Bin(1.0, 2.0))
     codes = st.estimate(st.published.randomised_response(4, 40.0), USERS, st.prefix(4)).quantile(0.5)

@@ -13,7 +13,7 @@ from typer import Option
 
 from stratagem.cli.command import options
 from stratagem.cli.interruption import note, stopping
-from stratagem.cli.option import AT_MOST, BUNDLE, QUESTIONS, in_words
+from stratagem.cli.option import AT_MOST, BUNDLE, QUESTIONS, in_words, who_asks
 from stratagem.cli.output import facts_lines, flush, write, write_lines
 from stratagem.mechanism.client import CEILING
 
@@ -120,11 +120,13 @@ def collect(
     from stratagem.math.number import counted
     from stratagem.mechanism.mechanism import load_mechanism
 
-    mechanism, question, about = in_words(load_mechanism(file, at_most=at_most), questions, question)
+    mechanism, question, about = in_words(load_mechanism(file, at_most=at_most), file, questions, question)
     state = state or file.with_name(f"{file.name.removesuffix(SUFFIX)}{STATE}")
     options = {"question": question, "users": users, "origins": listen.cors or (), "rate": listen.rate}
     with listening(listen.host, listen.port) as listener:
-        server = Server(mechanism, state, listener, access_log=listen.access_log, about=about, **options)
+        server = Server(
+            mechanism, state, listener, access_log=listen.access_log, about=who_asks(about), **options
+        )
         _announce(server, state, listen.host, listener.getsockname()[1])
         stored = server.run(stopping)
     held = counted(server.before + stored, "report")

@@ -292,7 +292,7 @@ def estimate(
 
     wanted.check(force=force)
     others.check(wanted.synthetic)
-    mechanism, title, _ = in_words(load_mechanism(file), wanted.questions, "")
+    mechanism, title, _ = in_words(load_mechanism(file), file, wanted.questions, "")
     tally = read_counts(mechanism, counts)
     asked = others.read(mechanism)
     files = wanted.files(asked or mechanism.workload, force=force)

@@ -28,6 +28,7 @@ from stratagem.cli.option import (
     check_free,
     in_words,
     read_prior,
+    who_asks,
 )
 from stratagem.cli.output import write, write_result
 from stratagem.cli.request import read_described
@@ -89,17 +90,17 @@ class PageOptions:
                     f"{option} was given, but only the page of --web {does}: add --web FOLDER, or leave it out"
                 )
 
-    def write(self, folder: Path, mechanism: Mechanism, *, force: bool) -> None:
-        """Write the page, and say what the folder holds."""
+    def write(self, folder: Path, mechanism: Mechanism, file: Path, *, force: bool) -> None:
+        """Write the page of a mechanism from a file, and say what the folder holds."""
         from stratagem.mechanism.webpage import BUNDLE, check_submit, page_files, write_web_client
 
-        asked, question, about = in_words(mechanism, self.questions, self.question)
+        asked, question, about = in_words(mechanism, file, self.questions, self.question)
         asked = asked if self.at_most is None else asked.accepting(self.at_most)
         files = page_files(asked, question, check_submit(self.submit), demo=self.demo, about=about)
         for name, content in files.items():
             if (held := folder / name).is_file() and held.read_bytes() != content:
                 check_free(held, force=force)
-        write_web_client(folder, asked, question, self.submit, demo=self.demo, about=about)
+        write_web_client(folder, asked, question, self.submit, demo=self.demo, about=who_asks(about))
         sends = f"to {self.submit}" if self.submit else "nothing yet"
         page = "a demo" if self.demo else f"a form that sends {sends}"
         write(f"{folder} holds {page}: serve the folder over https or from localhost")
@@ -144,7 +145,7 @@ def export(
             check_values_kept(out, values)
         saved = to_mechanism(replace(saved, workload=over(saved.workload, domain.attributes)))
     if page.web is not None:
-        page.write(page.web, to_mechanism(saved), force=force)
+        page.write(page.web, to_mechanism(saved), file, force=force)
         return
     assert out is not None
     write_saved(out, saved)

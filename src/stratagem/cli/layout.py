@@ -78,7 +78,7 @@ def derive(
     from stratagem.domain.columns import distinct
     from stratagem.domain.file import stated_order
     from stratagem.domain.policy import STRICT
-    from stratagem.domain.proposal import as_whole, cautions, found_values, sentences
+    from stratagem.domain.proposal import as_whole, cautions, found_values, refusing, sentences
     from stratagem.domain.rounding import placeholders
 
     sources = _assigned((), named_columns(columns), "--column")
@@ -95,6 +95,7 @@ def derive(
             coded = placeholders(counts) if proposal.ordered else {}
             found[name] = (
                 *sentences(name, proposal, *proposal.count(counts)),
+                *refusing({name: proposal}),
                 *cautions(name, proposal, coded),
             )
         elif data is not None:

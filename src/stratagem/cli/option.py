@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
@@ -293,22 +294,47 @@ def read_row(path: Path) -> np.ndarray:
     return numbers.ravel() if numbers.size == max(numbers.shape, default=0) else numbers
 
 
-def in_words(mechanism: Mechanism, path: Path | None, question: str) -> tuple[Mechanism, str, str]:
-    """Return the mechanism that asks in the words of a workload file, the question or its title, and who asks."""
+def in_words(
+    mechanism: Mechanism, file: Path, path: Path | None, question: str
+) -> tuple[Mechanism, str, str]:
+    """Return the mechanism of a file in the words of a workload file, the question or its title, and who asks.
+
+    Raises:
+        ValueError: for words about other attributes, or about other values of one.
+    """
     if path is None:
         return mechanism, question, ""
     from stratagem.workloads.given import load, read_entry
     from stratagem.workloads.serial import over
 
-    words = {one.name: one.question for one in load(path).domain.attributes if one.question}
+    stated = {one.name: one for one in load(path).domain.attributes}
+    words = {name: one.question for name, one in stated.items() if one.question}
     if not words:
         note(f'{path} states no question yet: write question = "..." below [attributes.NAME]')
     if foreign := sorted(words.keys() - {*mechanism.domain.names}):
         known = ", ".join(mechanism.domain.names)
         raise ValueError(f"{path} asks for {foreign[0]}, but the mechanism for {known}: name these")
+    both = [(one, stated.get(one.name, one)) for one in mechanism.attributes]
+    if changed := [
+        one.name for one, own in both if (one.size, one.values.entry()) != (own.size, own.values.entry())
+    ]:
+        again = f"stratagem plan {shlex.quote(str(path))} -o {shlex.quote(str(file))} --force"
+        raise ValueError(
+            f"{path} asks for other values of {', '.join(changed)} than {file}: plan it again with {again}, or take "
+            "the file that it was planned from"
+        )
     asked = [replace(one, question=words.get(one.name, "")) for one in mechanism.attributes]
     entry = read_entry(path, str(path))
     return replace(mechanism, workload=over(mechanism.workload, asked)), question or entry.title, entry.about
+
+
+def who_asks(about: str) -> str:
+    """Return what the form says of those who ask; that of the example is noted, as people would read it."""
+    from stratagem.workloads.survey import EXAMPLE
+
+    if " ".join(about.split()) == EXAMPLE:
+        note("about is still the example of the survey file: write who asks")
+    return about
 
 
 def stated_title(workload: str | None) -> str:

@@ -215,7 +215,7 @@ TYPED = re.compile(r"(?:[a-z]+: +)?(?=stratagem )|(?=--)")
 """What stands before what a person types."""
 LIMIT = re.compile(r"\b(max_seconds|seconds(?= is )|(?<=ask with more )seconds)\b")
 BINS = re.compile(r"values=(?:\{('(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"): )?st\.bins\(('[^']*')\)\}?")
-OWN = re.compile(r"by_column=(\{.*?\}\})")
+OWN = re.compile(r"by_column=(\{.*?\}\}+)")
 """What is said of single columns."""
 ADVICE = re.compile(rf"\b({'|'.join(OPTIONS)})=('[^']*'|\"[^\"]*\"|\d+|True|\[[^]]*\]|\{{[^}}]*\}})")
 
@@ -236,8 +236,13 @@ def _own(found: re.Match[str]) -> str:
         f"{OPTIONS[name]}{shlex.quote(f'{column}={text}')}"
         for column, own in given.items()
         for name, texts in own.items()
-        for text in ([texts] if texts in (",", ".", *ORDERS) else texts)
+        for text in _listed([texts] if texts in (",", ".", *ORDERS) else texts)
     )
+
+
+def _listed(given: Iterable[str]) -> Iterable[str]:
+    """Return texts, those of a table as FROM=TO."""
+    return [f"{text}={label}" for text, label in given.items()] if isinstance(given, dict) else given
 
 
 def _edges(found: re.Match[str]) -> str:
@@ -252,9 +257,7 @@ def _option(found: re.Match[str]) -> str:
         given = ast.literal_eval(literal)
         if given is True:
             return OPTIONS[name]
-        if isinstance(given, dict):
-            given = [f"{text}={label}" for text, label in given.items()]
-        values = given if isinstance(given, list) else [given]
+        values = _listed(given if isinstance(given, list | dict) else [given])
         return " ".join(f"{OPTIONS[name]}{shlex.quote(str(value))}" for value in values)
     except (SyntaxError, ValueError):  # a backslash in somebody's own text
         return found[0]

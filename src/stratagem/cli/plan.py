@@ -123,7 +123,7 @@ def plan(
     with keeping():
         told = {"data": data, "out": found.save(out, overwrite=True), "page": page, "typed": survey.epsilon}
         with progress("writing the summary"):
-            found.mechanism().report(page, **_cover(data, found))
+            found.mechanism().report(page, **_cover(data, found, out))
         if isinstance(found, Plan):
             write_result(Planned(found=found, **told), json=json)
             return
@@ -133,14 +133,18 @@ def plan(
         write_result(PlannedSurvey(found=found, stated=stated, **told), json=json)
 
 
-def _cover(data: Path, found: Plan | SurveyPlan) -> dict[str, Any]:
-    """Return what the page says: people, bounds, the file's title, and whether values are from example answers."""
+def _cover(data: Path, found: Plan | SurveyPlan, out: Path) -> dict[str, Any]:
+    """Return what the page says: people, bounds, the file's title, and whether values are from example answers.
+
+    Where nobody knows, it names the file that does not say so.
+    """
     from stratagem.domain.proposal import STATED
 
+    known = {"users": found.users, "bounds": found.solution.bounds, "title": stated_title(str(data))}
+    if getattr(found, "perhaps_read", False):
+        return {**known, "proposed": None, "file": out.name}
     columns: Any = getattr(found, "columns", (found,))
-    proposed = any(one.proposal.rule != STATED for one in columns)
-    known = {"users": found.users, "bounds": found.solution.bounds}
-    return {**known, "title": stated_title(str(data)), "proposed": proposed}
+    return {**known, "proposed": any(one.proposal.rule != STATED for one in columns)}
 
 
 def _say(left: Iterable[str]) -> None:
@@ -191,8 +195,8 @@ class Told:
     def said(self, commands: list[str], stated: Path | None = None) -> Iterator[str | Table]:
         """Yield what to expect, what epsilon means, which values there are, and what to type next."""
         found = self.found
-        about = map("\n".join, filter(None, (found.meaning(), (*found.values(), *self.notes))))
-        yield from apart([*found.answer(), *about])
+        told = getattr(found, "left_out", ())  # before the search
+        yield from apart(found.parts(one for one in self.notes if one not in told))
         facts = {
             "saved": f"{self.out} (mechanism file (bundle), for clients and the aggregator)",
             "and": f"{self.page} (the summary: open it in a browser)",

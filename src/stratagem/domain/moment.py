@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, time, timedelta, tzinfo
 from functools import cache
@@ -131,13 +131,39 @@ def date_order(counts: Mapping[str, int], column: str) -> str | None:
     )
 
 
-def stating(column: str, name: str, given: str | list[str]) -> str:
+def stating(column: str, name: str, given: str | list[str] | dict[str, str]) -> str:
     """Return the argument that says how a column is read, or without a name the only one.
 
     >>> stating("age", "missing", ["?"]), stating("", "date_format", "day-first")
     ("by_column={'age': {'missing': ['?']}}", "date_format='day-first'")
     """
     return f"by_column={{{column!r}: {{{name!r}: {given!r}}}}}" if column else f"{name}={given!r}"
+
+
+def dates_read(texts: Mapping[str, int], column: str = "") -> tuple[int, str]:
+    """Return the rows of the texts that are dates of another form, and how the first can be read; nothing without any.
+
+    >>> dates_read({"13/04/2024": 2, "unknown": 1})
+    (2, "dates such as 13/04/2024, which date_format='day-first' reads as 2024-04-13")
+    """
+    rows, read = best_read(
+        texts, iso_date, {order: stating(column, "date_format", order) for order in ORDERS}
+    )
+    return rows, f"dates such as {read}" if rows else ""
+
+
+def best_read(
+    texts: Mapping[str, int], reads: Callable[[str, str], str | None], ways: Mapping[str, str]
+) -> tuple[int, str]:
+    """Return the rows that the best ways of reading read, and an example; `ways` are their words."""
+    rows = {way: sum(n for text, n in texts.items() if reads(text, way)) for way in ways}
+    if not (most := max(rows.values())):
+        return 0, ""
+    first, *others = (way for way in ways if rows[way] == most)
+    known = [text for text in texts if reads(text, first)]
+    shown = next((text for text in known if all(reads(text, way) for way in others)), known[0])
+    best = [first, *(way for way in others if reads(shown, way))]
+    return most, f"{shown}, which {' and '.join(f'{ways[way]} reads as {reads(shown, way)}' for way in best)}"
 
 
 def zones_said(counts: Mapping[Any, int], zone: str = "") -> str:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, TypedDict
 from unicodedata import normalize
 
-from stratagem.domain.moment import ORDERS, iso_date, stating
+from stratagem.domain.moment import ORDERS, best_read, dates_read, iso_date, stating
 from stratagem.domain.values import ABSENT, NO_ANSWER, OTHER, Labels, Values, is_missing
 from stratagem.io.numeral import GROUPED, grouped
 from stratagem.math.number import counted
@@ -26,6 +26,7 @@ LEADING = re.compile(
 GAPS = frozenset(("-", "--", "---", "–", "—", "?", "??", "???", ".", "n.a.", "#n/a"))
 """Texts, in lower case, that stand for no answer in many files, beside `MISSING`."""
 SCALES = {"k": 1e3, "m": 1e6, "bn": 1e9}
+NUMERALS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
 def folded(text: str) -> str:
@@ -307,14 +308,8 @@ def commas_read(texts: Mapping[str, int], column: str = "") -> tuple[int, str]:
     (2, "numbers with commas, such as 1,234.5, which decimal='.' reads as 1234.5")
     """
     commas = {text: n for text, n in texts.items() if "," in text}
-    rows = {mark: sum(n for text, n in commas.items() if grouped(text, mark)) for mark in GROUPED}
-    if not (most := max(rows.values())):
-        return 0, ""
-    marks = [mark for mark in GROUPED if rows[mark] == most]
-    shown = next(text for text in commas if all(grouped(text, mark) for mark in marks))
-    says = {mark: stating(column, "decimal", mark) for mark in marks}
-    advice = " and ".join(f"{says[mark]} reads as {grouped(shown, mark)}" for mark in marks)
-    return most, f"numbers with commas, such as {shown}, which {advice}"
+    rows, read = best_read(commas, grouped, {mark: stating(column, "decimal", mark) for mark in GROUPED})
+    return rows, f"numbers with commas, such as {read}" if rows else ""
 
 
 def with_commas(texts: Mapping[str, int]) -> str:
@@ -336,13 +331,13 @@ def strange(
     """
     if said := read_as_missing(silent):
         yield said
-    rows, read = commas_read(texts, column)
+    rows, read = dates_read(texts, column) if reason == "not a date" else commas_read(texts, column)
     if rows:
         yield f"{counted(rows, 'row')} with {read}, so far counted as {OTHER!r}."
     gaps = like_missing(texts, repr(OTHER), column)
     if gaps:
         yield gaps
-    if texts and not rows and not gaps:
+    if texts and not (rows or gaps):
         yield f"{reason.capitalize()}, so counted as {OTHER!r}, with the rows of each: {_frequent(texts)}."
         yield as_missing(texts, column)
 
@@ -352,9 +347,13 @@ def as_missing(texts: Mapping[str, int], column: str = "") -> str:
 
     >>> as_missing({"don't know": 3, "?": 1}, "age")
     'If they stand for no answer, by_column={\'age\': {\'missing\': ["don\'t know", \'?\']}} says so.'
+    >>> as_missing({"five": 3})
+    "If they stand for no answer, missing=['five'] says so; if they are answers, mapping={'five': '5'} does."
     """
     most = [text for text, _ in Counter(texts).most_common(3)]
-    return f"If they stand for no answer, {stating(column, 'missing', most)} says so."
+    numbers = {text: str(NUMERALS.index(text.lower())) for text in most if text.lower() in NUMERALS}
+    meant = f"; if they are answers, {stating(column, 'mapping', numbers)} does" if numbers else ""
+    return f"If they stand for no answer, {stating(column, 'missing', most)} says so{meant}."
 
 
 def with_spellings(spelt: Mapping[str, str]) -> str:

@@ -47,9 +47,7 @@ TAIL = 0.005
 """Share of the numbers at either end that bins need not cover."""
 RARE = 0.005
 """Share of the rows below which a text has no label of its own."""
-REFUSED = (
-    "Whoever answers anything else later is refused; ,other at the end of the values counts such people."
-)
+REFUSED = "Whoever answers anything else of {} later is refused; ,other at the end of the values counts such people."
 MOSTLY = (
     "Most rows of {} are in none of the values, which tells little: state values, or ask about other columns."
 )
@@ -65,6 +63,10 @@ DOTTED = re.compile(r"\d{1,2}[./-]\d{1,2}[./-]\d{2,4}")
 """A date as many countries write it, whose day and month nobody can tell apart."""
 SCALES = ((1, 5, 5), (1, 7, 7), (0, 10, 8))
 """Usual scales of answers: the least, the largest, and the number that answers reach at least."""
+
+
+class DifferentTextsError(ValueError):
+    """Nearly every row of a column holds a text of its own."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -287,7 +289,8 @@ def _of_texts(
             advice = (
                 f"dates are read as YYYY-MM-DD, so write {dotted!r} in that way or say {order}, otherwise "
             )
-        raise ValueError(
+        apart = not advice and len(counts) >= ALIKE * sum(counts.values())
+        raise (DifferentTextsError if apart else ValueError)(
             f"column {column!r} holds {len(counts):,} different texts, none of them in {100 * RARE:g} % of the rows "
             f"and more than once: {advice}name a column of answers to choose from, or state "
             "values=st.labels('a', 'b', ...)"
@@ -395,6 +398,11 @@ def sentences(column: str, proposal: Proposal, x: np.ndarray, rest: Mapping[str,
         f"{column}: {number} {kind if number > 1 else kind[:-1]}{names} ({proposal.rule}): {option}",
         *counted,
         *([f"{left:,} {rows} are left out{why}."] if left else []),
-        *([REFUSED] if proposal.rule != STATED and values.other is None else []),
         *([MOSTLY.format(column)] if values.other is not None and 2 * x[values.other] > x.sum() else []),
     )
+
+
+def refusing(columns: Mapping[str, Proposal]) -> list[str]:
+    """Return the sentence on the columns whose found values are all that is taken; nothing where there are none."""
+    strict = [name for name, one in columns.items() if one.rule != STATED and one.values.other is None]
+    return [REFUSED.format(", ".join(strict))] if strict else []

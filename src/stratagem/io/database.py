@@ -117,7 +117,8 @@ def lines_above(head: bytes) -> int:
 def ragged_fault(path: str | os.PathLike[str]) -> str | None:
     """Return the sentence about the first line of a text file that does not fit its header.
 
-    None where all lines fit, or where most do not, so that the file is no table.
+    None where all lines fit, or where most do not, so that the file is no table. One line that fits is enough below a
+    header without a blank behind its marks, which is no phrase.
     """
     with open_regular(path) as file, io.TextIOWrapper(unpacked(path, file), "utf-8", "replace", "") as text:
         above = lines_above(text.buffer.read(HEAD))
@@ -129,7 +130,8 @@ def ragged_fault(path: str | os.PathLike[str]) -> str | None:
         lines = _lines(chain([head], text), mark, above)
         wanted = next((fields for _, fields in lines), 0) or 0
         first = list(islice(lines, FIRST))
-        if wanted < 2 or 2 * sum(fields == wanted for _, fields in first) <= len(first):
+        fitting, phrase = sum(fields == wanted for _, fields in first), f"{mark} " in head
+        if wanted < 2 or not fitting or (phrase and 2 * fitting <= len(first)):
             return None
         wrong = next((line for line in chain(first, lines) if line[1] != wanted), None)
     if wrong is None:

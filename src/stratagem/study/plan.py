@@ -21,6 +21,7 @@ from stratagem.domain.proposal import (
     cautions,
     completed,
     found_values,
+    refusing,
     sentences,
     stated,
 )
@@ -106,6 +107,15 @@ class PlannedMechanism(ABC):
     def notes(self) -> tuple[str, ...]:
         """Return what is to be done about values, and what did not fit into the time, each in a sentence."""
 
+    def proofs(self) -> tuple[str, ...]:
+        """Return what other ways cost, where the answer does not say so, in sentences."""
+        return ()
+
+    def parts(self, notes: Iterable[str]) -> list[str | Table]:
+        """Return the whole plan in sentences and tables; `notes` stand below the values, before what is proven."""
+        found = self.meaning(), (*self.values(), *notes), self.proofs()
+        return [*self.answer(), *map("\n".join, filter(None, found))]
+
     def first(self) -> list[str]:
         """Return whether the people are enough for the error asked for, and what is to be known of epsilon."""
         said, needed = self.about_epsilon(), self.users_needed
@@ -124,7 +134,7 @@ class PlannedMechanism(ABC):
 
     def __str__(self) -> str:
         """Return the whole plan in sentences."""
-        return text([*self.answer(), *map("\n".join, (self.meaning(), (*self.values(), *self.notes())))])
+        return text(self.parts(self.notes()))
 
     def mechanism(self) -> Mechanism:
         """Return the mechanism in whole numbers, with its values; refused unless epsilon holds exactly.
@@ -235,7 +245,8 @@ class Plan(PlannedMechanism):
         return believed, self.attack.guesses, ADDS_UP
 
     def values(self) -> tuple[str, ...]:
-        return sentences(self.column, self.proposal, self.x, self.others)
+        found = sentences(self.column, self.proposal, self.x, self.others)
+        return (*found, *refusing({self.column: self.proposal}))
 
     def notes(self) -> tuple[str, ...]:
         read = *cautions(self.column, self.proposal, self.placeholders), said(self.spellings), *self.remarks

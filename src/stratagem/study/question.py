@@ -16,7 +16,7 @@ from stratagem.domain.columns import ColumnTexts, column_texts
 from stratagem.domain.domain import Domain
 from stratagem.domain.file import UnreadableError, column_names
 from stratagem.domain.policy import Policy, Reading, said
-from stratagem.domain.proposal import STATED, Proposal, cautions, sentences
+from stratagem.domain.proposal import STATED, DifferentTextsError, Proposal, cautions, sentences
 from stratagem.domain.rounding import placeholders
 from stratagem.io.toml import nearest
 from stratagem.math.number import number_text
@@ -214,7 +214,12 @@ def _column(sample: Sample, name: str, known: Known, reading: Reading, *, chosen
     texts = column_texts(sample.column(name), name, reading, given)
     if not chosen and texts.tells_rows_apart:
         raise ValueError("every row has a number of its own, so name the column if that is to be asked")
-    proposal = proposed(texts, name, given, only=known.only and given is not None)
+    try:
+        proposal = proposed(texts, name, given, only=known.only and given is not None)
+    except DifferentTextsError:
+        if chosen:
+            raise
+        raise ValueError("nearly every row has another value, as identifiers do") from None
     attribute = described(name, proposal.values, "", "") if given is None else replace(given, name=name)
     attribute = replace(attribute, values=proposal.values, unit=unit or attribute.unit)
     return Column.of(name, attribute, proposal, texts)

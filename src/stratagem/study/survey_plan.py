@@ -13,7 +13,7 @@ from stratagem.domain.attribute import Attribute
 from stratagem.domain.bins import such_as
 from stratagem.domain.domain import Domain
 from stratagem.domain.policy import Reading
-from stratagem.domain.proposal import REFUSED
+from stratagem.domain.proposal import refusing
 from stratagem.estimators import Errors, Estimator, errors, mean_variance, users_needed
 from stratagem.io.screen import brief
 from stratagem.io.table import Table
@@ -52,6 +52,10 @@ WAYS = {
     "split budget": "all questions with a part of epsilon each",
 }
 """Other ways of asking, by the name under which they are ranked, in words."""
+PERHAPS = (
+    "The values in {} may have been read from {} and then tell something about its people: if these are the people to "
+    "protect, state values that you know without the data."
+)
 
 
 @final
@@ -72,6 +76,13 @@ class SurveyPlan(PlannedMechanism):
     """The file of answers that it was planned from; empty where none is known."""
     readings: Mapping[str, tuple[str, Reading]] = field(default_factory=dict)
     """The column of every attribute, and how it is read."""
+    stated_in: str = ""
+    """The survey file that states the values; empty where a call states or reads them."""
+
+    @property
+    def perhaps_read(self) -> bool:
+        """Whether values may be from the data, as nobody says where a survey file that names data has them from."""
+        return bool(self.stated_in and self.data)
 
     @property
     def domain(self) -> Domain:
@@ -140,13 +151,12 @@ class SurveyPlan(PlannedMechanism):
             for one, verdict in zip(self.questions, self.verdicts, strict=True)
             if not verdict.usable
         ]
+        off = "\n".join([about, *[LEAST] * (len(useless) < len(self.questions)), *useless])
+        return ["\n".join([said, *self.first()]), self.table(), off]
+
+    def proofs(self) -> tuple[str, ...]:
         proven = minimum_sentence(self.solution, self.solution.bounds)
-        return [
-            "\n".join([said, *self.first()]),
-            self.table(),
-            "\n".join([about, *[LEAST] * (len(useless) < len(self.questions)), *useless]),
-            "\n".join([*self._cost(), *self._price(), proven]),
-        ]
+        return (*self._cost(), *self._price(), proven)
 
     def _cost(self) -> Iterator[str]:
         """Yield how many fewer people are enough than by other ways of asking, a sentence each."""
@@ -171,10 +181,11 @@ class SurveyPlan(PlannedMechanism):
 
     def values(self) -> tuple[str, ...]:
         found = [sentence for one in self.columns for sentence in one.values()]
-        return (*(one for one in found if one != REFUSED), *[REFUSED] * (REFUSED in found))
+        return (*found, *refusing({one.name: one.proposal for one in self.columns}))
 
     def notes(self) -> tuple[str, ...]:
-        found = [note for one in self.columns for note in one.notes()]
+        found = [PERHAPS.format(self.stated_in, self.data)] * self.perhaps_read
+        found += [note for one in self.columns for note in one.notes()]
         rounds, late = (
             advice(self.solution, self.users, [one.x for one in self.columns]),
             self.ranked.late_sentence,
@@ -302,7 +313,7 @@ def _of_file(path: str | Path, aim: Aim) -> SurveyPlan:
     title = file.title or Path(path).name
     rows = max((int(one.x.sum()) for one in columns), default=0)
     found = _planned(title, columns, questions, aim, aim.people(rows))
-    return replace(found, data=file.data, readings=file.readings)
+    return replace(found, data=file.data, readings=file.readings, stated_in=Path(path).name)
 
 
 def _of_columns(

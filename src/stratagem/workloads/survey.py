@@ -96,10 +96,12 @@ class Survey:
         return replace(self, questions=(*self.questions, asked if weight == 1 else weighted(asked, weight)))
 
 
+EXAMPLE = "The library asks, to plan its hours, and deletes all after a year. Questions? library@example.org"
+"""What a written file says in place of who asks, until somebody fills it in."""
 ABOUT = (
     "# about: who asks, why, who reads the results, how long they are kept, whom to contact. People read it first:",
     "# take the # away and fill it in.",
-    '# about = "The library asks, to plan its hours, and deletes all after a year. Questions? library@example.org"',
+    f'# about = "{EXAMPLE}"',
 )
 """What a written file says of those who ask."""
 VALUES = (
