@@ -75,10 +75,11 @@ def derive(
         ValueError: for edges or labels that are none, a repeated attribute, or as `found_values`.
     """
     from stratagem.domain import Attribute, Domain
+    from stratagem.domain.bins import as_whole
     from stratagem.domain.columns import distinct
     from stratagem.domain.file import stated_order
     from stratagem.domain.policy import STRICT
-    from stratagem.domain.proposal import as_whole, cautions, found_values, refusing, sentences
+    from stratagem.domain.proposal import cautions, found_values, refusing, sentences
     from stratagem.domain.rounding import placeholders
 
     sources = _assigned((), named_columns(columns), "--column")

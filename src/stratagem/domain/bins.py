@@ -374,3 +374,11 @@ def such_as(bins: str, column: str = "") -> str:
     """Return what is to be given for these bins, of a column among others by its name; nothing without them."""
     known = f"st.bins({bins!r})"
     return f" For example values={f'{{{column!r}: {known}}}' if column else known}." if bins else ""
+
+
+def as_whole(values: Values, counts: Iterable[str | None]) -> Any:
+    """Return bins between whole numbers as those of whole numbers, where a column (its texts) holds no others."""
+    known: Any = values
+    found = map(parse_decimal, filter(None, counts)) if known.edges and known.integral else ()
+    numbers = [one for one in found if one is not None and one.is_finite()]
+    return replace(known, whole=True) if numbers and all(map(whole, numbers)) else values

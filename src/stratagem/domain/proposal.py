@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from stratagem.domain.bins import WHOLE, Bins, coarser
+from stratagem.domain.bins import WHOLE, Bins, as_whole, coarser
 from stratagem.domain.moment import calendar_bins, instant, stating, zones_said
 from stratagem.domain.policy import (
     DROP,
@@ -329,14 +329,6 @@ def completed(proposal: Proposal, counts: Mapping[str | None, int]) -> Proposal:
     if needed != (values.other is not None):
         values = values.having_other(needed)
     return replace(proposal, values=as_whole(replace(values, no_answer=values.no_answer or silent), counts))
-
-
-def as_whole(values: Bins | Labels, counts: Mapping[str | None, int]) -> Any:
-    """Return bins between whole numbers as those of whole numbers, where a column holds no others."""
-    known: Any = values
-    found = map(parse_decimal, filter(None, counts)) if known.edges and known.integral else ()
-    numbers = [one for one in found if one is not None and one.is_finite()]
-    return replace(known, whole=True) if numbers and all(map(whole, numbers)) else values
 
 
 def cautions(column: str, proposal: Proposal, coded: Mapping[str, int]) -> tuple[str, ...]:
