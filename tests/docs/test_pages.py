@@ -10,6 +10,7 @@ import adult
 import stratagem as st
 from pages import DRAWN, FOLDER, PAGES, blocks, numbers, run, says, sentences
 from stratagem.collection.reports import LINE_LIMIT
+from stratagem.estimation import question
 from stratagem.estimators import overlap
 from stratagem.mechanism import usable
 from stratagem.mechanism.client import CEILING
@@ -130,6 +131,8 @@ FACTS = {
         "4": lambda page: len(st.load("survey.toml").domain.names) == 4,
         "4,096": lambda page: overlap.CELLS == 4096,
         "100": lambda page: usable.TOLD == 100,
+        "10": lambda page: question.WIDEST == 0.1,
+        "95": lambda page: "95 % interval" in question.UNTOLD,
     },
     "guides/survey.md": {
         "95": lambda page: inspect.signature(st.estimate).parameters["confidence"].default == 0.95,
