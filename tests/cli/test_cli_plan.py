@@ -78,7 +78,7 @@ def test_the_printed_commands_leave_gaps_out_of_the_median(capsys):
         status, out, err = run(capsys, *shlex.split(command)[1:])
         assert status == 0, err
     said = " ".join(out.split())
-    assert "quantile 0.5: 40 to below 45 years; 95 % sure: from 40 to below 45 years; of the 3," in said
+    assert "quantile 0.5: 40 to 44 years; 95 % sure: from 40 to 44 years; of the 3," in said
     assert "shares of the 3," in said
     _, out, _ = run(capsys, *shlex.split(commands[-1])[1:], "--of-all", "--force")
     assert "quantile 0.5: 55 to below 60 years" in " ".join(out.split())

@@ -71,7 +71,7 @@ def answer_edges(page):
 
 
 def answer_other(page):
-    page.get_by_label("other", exact=True).check()
+    page.get_by_label(BEYOND, exact=True).check()
     return 2
 
 
