@@ -86,7 +86,7 @@ def test_the_printed_commands_leave_gaps_out_of_the_median(capsys):
     asked = ["estimate", "gaps-age.ldp.json", "reports.jsonl", "--quantile", "0.5", "--json"]
     found = json.loads(run(capsys, *asked)[1])  # beside it, what became of the reports
     shares = {one["label"]: one for one in found["shares"]}
-    below = shares["age from 15 to below 45 years"]
+    below = shares["age from 15 to 44 years"]
     assert abs(below["share"] - sum(age < 45 for age in TOLD) / len(TOLD)) < 0.02
     assert abs(below["answered"]["answer"] - 3600) < 5 * below["answered"]["standard_error"]
     assert not any("other" in label for label in shares)
