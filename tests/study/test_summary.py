@@ -164,7 +164,7 @@ def test_a_published_mechanism_that_needs_fewer_people_for_every_answer_is_named
     needed = best.users_for().least_accurate
     assert needed < solution.users_for().least_accurate
     assert (
-        f"\nFor every answer {best} needs {needed:,} people; the objective worst-query"
+        f"\nFor every answer {best} needs {needed:,} people. A search for every answer (objective worst-query)"
         in said_of(solution)[2]
     )
     off = 100 * math.sqrt(best.largest_comparable / 5000)
