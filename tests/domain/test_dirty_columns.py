@@ -139,9 +139,7 @@ def test_simulate_and_compare_take_the_same_words(capsys, folder):
 @pytest.mark.exhaustive
 def test_numbers_with_texts_among_them_are_never_sorted_as_texts(capsys, folder):
     asked = ["compare", "prefix", "--data", "dirty.csv", "--column", "age", *FAST]
-    words = (
-        r"column 'age' holds 7 different texts, .* if '\?' stands for no value, say so with --missing 'age=\?'"
-    )
+    words = r"column 'age' holds 7 different texts, .* if '\?' stands for no value, say so with --missing 'age=\?'"
     assert_refused(capsys, asked, words)
     (folder / "few.csv").write_text("score\n1\n2\n?\n3\n\n2\n")
     asked = ["compare", "prefix", "--data", "few.csv", "--column", "score", "--missing", "?", *FAST]

@@ -17,7 +17,6 @@ from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
-from stratagem.domain.moment import ORDERS
 from stratagem.io.screen import WIDTH, folded, visible
 
 if TYPE_CHECKING:
@@ -236,13 +235,18 @@ def _own(found: re.Match[str]) -> str:
         f"{OPTIONS[name]}{shlex.quote(f'{column}={text}')}"
         for column, own in given.items()
         for name, texts in own.items()
-        for text in _listed([texts] if texts in (",", ".", *ORDERS) else texts)
+        for text in _listed(texts)
     )
 
 
-def _listed(given: Iterable[str]) -> Iterable[str]:
-    """Return texts, those of a table as FROM=TO."""
-    return [f"{text}={label}" for text, label in given.items()] if isinstance(given, dict) else given
+def _listed(given: Any) -> Iterable[str]:
+    """Return texts: one alone, or several, those of a table as FROM=TO."""
+    match given:
+        case str():
+            return [given]
+        case dict():
+            return [f"{text}={label}" for text, label in given.items()]
+    return given
 
 
 def _edges(found: re.Match[str]) -> str:
