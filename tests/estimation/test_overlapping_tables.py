@@ -90,7 +90,8 @@ def test_a_cell_has_one_number_in_every_output(capsys, tmp_path, monkeypatch):
         found = dict.fromkeys(("North", "East", "South"), 0.0)
         with Path(f"answers/{name}.csv").open(newline="") as file:
             for line in csv.DictReader(file):
-                found[line[attribute]] += float(line["people"])
+                place = 1 + name.split("-").index(attribute)
+                found[line[f"value_{place}"]] += float(line["people"])
         return list(found.values())
 
     nested = run_json(capsys, *asked)["questions"]
