@@ -108,3 +108,15 @@ def test_limits_of_shares_of_those_who_answered_do_not_cross_and_are_the_same_wh
             Interval(*(np.array([getattr(one, end) for one in plain]) for end in ("low", "high")))
         )
     assert before > 0
+
+
+@pytest.mark.parametrize("size", [20, 300])
+def test_limits_of_answered_shares_of_many_prefixes_never_cross(size):
+    """Of 300 the rows are too many to be compared one with another: the order of the prefixes is used."""
+    workload = st.prefix({"age": st.bins(f"0:{size}:1", no_answer=True)})
+    counts = np.random.default_rng(3).multinomial(2000, np.full(size + 1, 1 / (size + 1)))
+    made = st.published.randomised_response(size + 1, 3.0)
+    found = st.estimation.shares(st.estimate(made, counts, workload, method="recommended"))
+    assert len(found) >= size - 1
+    assert np.all(np.diff([one.low for one in found]) >= 0)
+    assert np.all(np.diff([one.high for one in found]) >= 0)

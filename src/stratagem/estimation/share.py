@@ -24,6 +24,7 @@ from stratagem.estimation.impossibility import nested
 from stratagem.estimators.accuracy import UnsupportedWorkloadError
 from stratagem.math.number import entries
 from stratagem.workloads.explicit import Explicit
+from stratagem.workloads.selection import SomeQueries
 from stratagem.workloads.workload import MATRIX_LIMIT
 
 WRITTEN_OUT = 1 << 24
@@ -123,7 +124,11 @@ def _shares(
     low, high = of_ratios(parts, people, moments, each_side).cut(parts / people, least, most)
     low, high = np.minimum(low, ratios), np.maximum(high, ratios)
     if not estimate.unbiased:
-        low, high = nested(Explicit(rows, estimate.workload.domain), Interval(low, high))
+        told = estimate.workload.tells_entries
+        compared = (
+            SomeQueries(estimate.workload, places) if told else Explicit(rows, estimate.workload.domain)
+        )
+        low, high = nested(compared, Interval(low, high))
     answered = at_most_all(whole, estimate.users)
     columns = zip(places.tolist(), names, ratios.tolist(), low.tolist(), high.tolist(), strict=True)
     return [Share(query, label, ratio, left, right, answered) for query, label, ratio, left, right in columns]
