@@ -1,6 +1,7 @@
 """The conditioning bound: against every pattern of small domains, optima, and the Adult table's attributes."""
 
 import math
+from dataclasses import replace
 from importlib import import_module
 
 import numpy as np
@@ -169,10 +170,27 @@ def test_a_search_without_hope_ends_early(monkeypatch):
     assert len(calls) == 1
 
 
+def test_a_price_that_moves_repeats_no_slicing_before_it(monkeypatch):
+    """The last group is sliced first."""
+    groups = (SlicedGroup(3, 1, 0.2), SlicedGroup(4, 1, 0.1), SlicedGroup(5, 2, 0.1))
+    search, again = (SlicedPrices(groups, lambda _: 0.0, math.expm1(1.0)) for _ in range(2))
+    sizes, step = [], Slicing.step
+    monkeypatch.setattr(
+        Slicing,
+        "step",
+        lambda self, ratios, size, price: (sizes.append(size), step(self, ratios, size, price))[1],
+    )
+    for move, repeated in ((0.0, [5, 5, 4, 3]), ([0.1, 0, 0], [3]), ([0, 0.1, 0], [4, 3])):
+        sizes.clear()
+        found = search.value(np.zeros(3) + move, 20, 5)
+        assert sizes == repeated
+        assert found == replace(again).value(np.zeros(3) + move, 20, 5)
+
+
 def test_max_plus_powers_are_those_of_all_tuples():
     row = np.random.default_rng(1).normal(size=(2, 6))
     for exponent in (1, 2, 3, 5):
-        power = max_plus_power(row, exponent, 20)
+        power = max_plus_power(row.T, exponent, 20).T
         wanted = np.full((2, min(20, 5 * exponent + 1)), -np.inf)
         for places in np.ndindex(*[6] * exponent):
             if sum(places) < wanted.shape[1]:

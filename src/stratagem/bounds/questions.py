@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -196,20 +197,32 @@ class SlicedPrices:
 
     def value(self, logarithms: np.ndarray, cells: int, levels: int) -> float:
         """Return S^2/h at some prices."""
-        prices = np.exp(logarithms).tolist()
-        ratios = np.full(cells, float(self.whole(0.0) > 0))
-        slicing, halving = Slicing(cells, levels), Halving(2 * cells)
-        edges = np.linspace(0, 1, cells + 1)
-        for group, price in reversed(list(zip(self.groups, prices, strict=True))):
-            if group.size > YES_NO:
-                for _ in range(group.many):
-                    ratios = slicing.step(ratios, group.size, price)
-            else:
-                ratios, edges = halving.run(halving.spread(ratios), group.many, price), halving.edges
-        h = height(ratios, edges, self.c) * (1 + SLACK)
+        prices = tuple(np.exp(logarithms).tolist())
+        h = height(*self._after(prices, cells, levels), self.c) * (1 + SLACK)
         gains = sum(one.gain * math.sqrt(price) for one, price in zip(self.groups, prices, strict=True))
         total = self.whole(h) + gains
         return total * (total / h)
+
+    def _after(self, prices: tuple[float, ...], cells: int, levels: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the numbers A and the ends of their cells after the last groups are sliced at these prices."""
+        if not prices:
+            return np.full(cells, float(self.whole(0.0) > 0)), np.linspace(0, 1, cells + 1)
+        if (found := self._found.get((prices, cells, levels))) is None:
+            ratios, edges = self._after(prices[1:], cells, levels)
+            group = self.groups[-len(prices)]
+            if group.size > YES_NO:
+                for _ in range(group.many):
+                    ratios = Slicing(cells, levels).step(ratios, group.size, prices[0])
+            else:
+                halving = Halving(2 * cells)
+                ratios, edges = halving.run(halving.spread(ratios), group.many, prices[0]), halving.edges
+            found = self._found[prices, cells, levels] = ratios, edges
+        return found
+
+    @cached_property
+    def _found(self) -> dict[tuple[tuple[float, ...], int, int], tuple[np.ndarray, np.ndarray]]:
+        """What is known after the last groups: the search moves one price at a time."""
+        return {}
 
 
 def height(ratios: np.ndarray, ends: np.ndarray, c: float) -> float:
@@ -310,8 +323,9 @@ class Slicing:
         least, most = float(ratios.min()), max(float(ratios.max()), price)
         slopes = np.linspace(least, most, min(SLOPES, 1 + math.ceil((most - least) / (SPACING * most))))
         r = np.linspace(0, math.sqrt(ratios.max()) / 2, self.levels)
-        powers = max_plus_power(self.psi(ratios, price, slopes, r) / size, size, size * self.cells // 2)
-        best = (powers - np.square(r)[:, None]).max(axis=1) + (r[1] / 2) ** 2 + SLACK
+        terms = np.ascontiguousarray(np.moveaxis(self.psi(ratios, price, slopes, r), -1, 0)) / size
+        powers = max_plus_power(terms, size, size * self.cells // 2)
+        best = (powers - np.square(r)).max(axis=2).T + (r[1] / 2) ** 2 + SLACK
         half = np.minimum(self.ratios(best, size, price, slopes), most)
         return np.append(half, half[::-1])
 
@@ -342,19 +356,21 @@ class Slicing:
 
 
 def max_plus_power(terms: np.ndarray, exponent: int, length: int) -> np.ndarray:
-    """Return the largest sums of `exponent` entries (... x length) along the last axis with each sum of places."""
+    """Return the largest sums of `exponent` entries (length x ...) along the first axis with each sum of places."""
     if exponent == 1:
-        return terms[..., :length]
+        return terms[:length]
     half = max_plus_power(terms, exponent // 2, length)
     square = _max_plus(half, half, length)
     return _max_plus(terms, square, length) if exponent % 2 else square
 
 
 def _max_plus(A: np.ndarray, B: np.ndarray, length: int) -> np.ndarray:
-    """Return the max-plus products of sequences along the last axis, up to a length."""
-    m, n = A.shape[-1], B.shape[-1]
-    product = np.full((*A.shape[:-1], min(m + n - 1, length)), -np.inf)
-    for i in range(min(m, length)):
-        part = product[..., i : i + n]
-        np.maximum(part, A[..., i, None] + B[..., : part.shape[-1]], out=part)
+    """Return the max-plus products of sequences along the first axis, up to a length; of a square, half the sums."""
+    product = np.full((min(len(A) + len(B) - 1, length), *A.shape[1:]), -np.inf)
+    sums = np.empty_like(B)
+    for i in range(min(len(A), length)):
+        first = i if A is B else 0
+        part = product[i + first : i + len(B)]
+        found = np.add(A[i], B[first : first + len(part)], out=sums[: len(part)])
+        np.maximum(part, found, out=part)
     return product
