@@ -15,7 +15,7 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 def served(folder):
     """Serve a folder; the address is yielded."""
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=folder)) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}/"
         server.shutdown()

@@ -38,11 +38,13 @@ def told(found, outputs=(), epsilons=()):
     return json.loads(done.stdout)
 
 
-def texts_of(found, output):
-    """Return the answers in the meaning of an output, each as one text."""
-    (meaning,) = told(found, [output])["meanings"]
+def texts_of(found, outputs):
+    """Return the answers in the meaning of each output, each as one text."""
     written = "{}: {}" if len(found.attributes) > 1 else "{}{}"
-    return [", ".join(written.format(*pair) for pair in text) for text in meaning["texts"]]
+    return [
+        [", ".join(written.format(*pair) for pair in text) for text in meaning["texts"]]
+        for meaning in told(found, outputs)["meanings"]
+    ]
 
 
 @pytest.mark.sampled(3)
@@ -82,7 +84,7 @@ def test_the_answers_are_those_that_make_an_output_likelier(case):
 )
 def test_answers_are_named_as_their_owners_call_them(case, output, texts):
     """Neighbouring numbers are one text, and attributes that make no difference are left out."""
-    assert texts_of(mechanism(case), output) == texts
+    assert texts_of(mechanism(case), [output]) == [texts]
 
 
 NAMED = {
@@ -110,14 +112,12 @@ def test_bins_are_called_alike_in_the_form_and_in_tables(text):
     bins = st.bins(text, other=True, unit=unit)
     found = Mechanism.of(st.published.randomised_response(bins.size, 1.0), st.histogram(bins), 1.0)
     (attribute,) = found.attributes
-    shown = [texts_of(found, output) for output in range(bins.size)]
+    shown = texts_of(found, range(bins.size))
     assert shown[:-1] == [[attribute.values_text(cell, cell)] for cell in range(bins.size - 1)]
     assert shown[1] == [f"{second} {attribute.unit}".strip()]
     assert shown[-1] == [beyond]
     several = Mechanism.of(st.published.hadamard_response(bins.size, 1.0), st.histogram(bins), 1.0)
-    runs = {
-        text for output in range(several.bundle["table"]["outputs"]) for text in texts_of(several, output)
-    }
+    runs = {text for texts in texts_of(several, range(several.bundle["table"]["outputs"])) for text in texts}
     spans = {attribute.values_text(a, b) for a in range(bins.size - 1) for b in range(a, bins.size - 1)}
     assert runs <= spans | {beyond}
 
@@ -127,7 +127,7 @@ def test_a_set_of_bins_ends_before_other():
     found = Mechanism.of(strategy, st.histogram(st.bins("0:30:10", other=True)), 1.0)
     Q = strategy.dense().matrix
     output = next(y for y in range(len(Q)) if [*(Q[y] > Q[y].mean())][2:] == [True, True])
-    texts = texts_of(found, output)
+    (texts,) = texts_of(found, [output])
     assert texts[-2:] == ["20 to below 30", "30 or more, or something else"]
 
 

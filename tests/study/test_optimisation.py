@@ -30,6 +30,7 @@ SOLVERS = {
 }
 
 
+@pytest.mark.sampled(5, 1)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("n", [8, 16])
 @pytest.mark.parametrize("name", WORKLOADS)
