@@ -6,6 +6,7 @@ import json
 import math
 import re
 from dataclasses import replace
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
@@ -63,7 +64,7 @@ def test_the_errors_of_a_weighted_survey_are_of_its_answers_without_their_weight
     asked = st.Survey("age=5,region=4").prefix("age", weight=0.3).table("region", weight=0.7)
     plain = st.Survey("age=5,region=4").prefix("age").table("region").workload
     found = st.optimise(asked, 1.0, seconds=3.0)
-    text = read(found.report(tmp_path / "report.html", users=5000)).text
+    text = read(found.report(tmp_path / "report.html", others=[found], users=5000)).text
     typical = 100 * math.sqrt(found.estimator.accuracy(plain).average_variance / plain.queries / 5000)
     assert f"root mean square of these standard errors is {typical:.3g} % of the people" in " ".join(
         text.split()
@@ -264,7 +265,7 @@ def test_a_file_is_reported_with_its_own_budget(capsys, tmp_path, monkeypatch):
 def test_the_check_on_the_page_holds_and_sees_a_broken_table(case, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     found = mechanism(case)
-    page = read(found.report("report.html"))
+    page = read(found.report("report.html", budgets=[]))
     found.save("mechanism.ldp.json")
     program = next(text for text in page.texts if "mechanism.ldp.json" in text and "assert" in text)
     exec(program, {})
@@ -411,11 +412,16 @@ def test_the_verdict_says_first_how_many_to_ask_what_is_revealed_and_what_is_not
     assert wrong == ([*sentences] if usable else ["People", "Accuracy"])
 
 
-def _survey_page(browser, users):
-    """Return the verdict of a survey whose second question of two needs more people, and its questions as shown."""
+@cache
+def _two_questions():
+    """Return a survey whose second question needs more people."""
     asked = st.Survey({"few": st.labels("a", "b", question="Which?"), "many": 40})
-    solution = st.optimise(asked.table("few").table("many"), 1.0, seconds=3.0)
-    content = said(solution, users=users)[1]
+    return st.optimise(asked.table("few").table("many"), 1.0, seconds=3.0)
+
+
+def _survey_page(browser, users):
+    """Return the verdict of a survey of two questions, and these as shown."""
+    content = said(_two_questions(), users=users)[1]
     shown = browser.new_page()
     shown.set_content(page(content))
     lines = shown.evaluate(
@@ -479,8 +485,7 @@ def test_a_survey_says_what_is_not_proven_in_words_and_leaves_the_row_out():
 def test_ways_out_are_printed(browser):
     """Folded on a screen, open on paper."""
     shown = browser.new_page()
-    asked = st.Survey({"few": 2, "many": 40}).table("few").table("many")
-    shown.set_content(page(said(st.optimise(asked, 1.0, seconds=2.0), users=500)[1]))
+    shown.set_content(page(said(_two_questions(), users=500)[1]))
     ways = shown.locator("text=About enough: ask").first
     folded = ways.is_visible()
     shown.emulate_media(media="print")
@@ -562,7 +567,7 @@ def test_the_page_knows_one_gap(tmp_path):
 
 def test_the_page_says_of_what_its_fingerprint_is(solution, tmp_path):
     made = solution.mechanism()
-    words = " ".join(read(made.report(tmp_path / "p.html")).text.split())
+    words = " ".join(read(made.report(tmp_path / "p.html", budgets=[])).text.split())
     assert f"states of its own content: {made.identifier}. It is the SHA-256" in words.replace(" .", ".")
     saved = made.save(tmp_path / "m.ldp.json").read_bytes()
     assert hashlib.sha256(saved).hexdigest() != made.identifier
@@ -739,7 +744,7 @@ def test_a_page_states_the_bound_that_is_known(tmp_path):
     gaps = [
         re.search(
             r"Variance\s([\d.]+)\s%",
-            read(solution.mechanism().report(tmp_path / "p.html", bounds=known)).text,
+            read(solution.mechanism().report(tmp_path / "p.html", bounds=known, budgets=[])).text,
         )
         for known in (None, larger)
     ]
