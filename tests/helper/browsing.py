@@ -23,10 +23,28 @@ def served(folder):
 
 
 @contextlib.contextmanager
+def context_of(browser, **options):
+    """Yield the context of a browser with these options; the pages that are opened in it meanwhile are closed.
+
+    A context takes as long to make as a page to test, so that one lasts as long as the browser.
+    """
+    contexts, asked = browser.__dict__.setdefault("shared", {}), repr(sorted(options.items()))
+    if asked not in contexts:
+        contexts[asked] = browser.new_context(**options)
+    before = contexts[asked].pages
+    yield contexts[asked]
+    for page in contexts[asked].pages:
+        if page not in before:
+            page.close()
+
+
+@contextlib.contextmanager
 def page_of(browser, folder, script="", **options):
-    """Open the page of a folder in a context of its own; what it requests and complains of is kept."""
-    with served(folder) as base, browser.new_context(**options) as context:
+    """Open the page of a folder in a place that stores nothing yet; what it requests and complains of is kept."""
+    with served(folder) as base, context_of(browser, **options) as context:
         page = context.new_page()
+        place = {"origin": base.rstrip("/"), "storageTypes": "all"}  # another folder may have had the port
+        context.new_cdp_session(page).send("Storage.clearDataForOrigin", place)
         page.add_init_script(script)
         page.requests, page.complaints = [], []
         page.on("request", lambda request: page.requests.append(request.url.removeprefix(base)))

@@ -1,5 +1,6 @@
 """The report in a real Chromium without a network: it calculates what Python does, and everybody can read it."""
 
+import contextlib
 import math
 import re
 from functools import cache
@@ -8,6 +9,7 @@ from itertools import pairwise
 import pytest
 
 import stratagem as st
+from browsing import context_of
 from mechanisms import mechanism
 from reading import low_contrast, sheets
 from stratagem.report.page import report_saved
@@ -65,21 +67,18 @@ def written(tmp_path_factory):
 @pytest.fixture
 def show(browser, written):
     """Return a function that opens a report offline; what it requests and complains of is kept."""
-    contexts = []
+    with contextlib.ExitStack() as stack:
 
-    def opened(name="solution", **options):
-        contexts.append(browser.new_context(offline=True, **options))
-        page = contexts[-1].new_page()
-        page.requests, page.complaints = [], []
-        page.on("request", lambda request: page.requests.append(request.url))
-        page.on("console", lambda message: page.complaints.append(message.text))
-        page.on("pageerror", lambda error: page.complaints.append(str(error)))
-        page.goto(written(name).as_uri())
-        return page
+        def opened(name="solution", **options):
+            page = stack.enter_context(context_of(browser, offline=True, **options)).new_page()
+            page.requests, page.complaints = [], []
+            page.on("request", lambda request: page.requests.append(request.url))
+            page.on("console", lambda message: page.complaints.append(message.text))
+            page.on("pageerror", lambda error: page.complaints.append(str(error)))
+            page.goto(written(name).as_uri())
+            return page
 
-    yield opened
-    for context in contexts:
-        context.close()
+        yield opened
 
 
 def choose(page, find, **values):

@@ -1,5 +1,6 @@
 """The page on results: the numbers of the estimate, the verdict, and what everybody can read on screens and paper."""
 
+import contextlib
 import re
 from dataclasses import replace
 from functools import cache
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import stratagem as st
+from browsing import context_of
 from commands import assert_refused, run, run_json
 from mechanisms import mechanism
 from reading import LOADING, Page, low_contrast, sheets
@@ -166,19 +168,16 @@ def test_shares_of_those_who_answered_are_those_of_the_estimate(tmp_path):
 @pytest.fixture
 def show(browser, tmp_path):
     """Return a function that opens a page of results offline."""
-    contexts = []
+    with contextlib.ExitStack() as stack:
 
-    def opened(name, people=300, **options):
-        contexts.append(browser.new_context(offline=True, **options))
-        page = contexts[-1].new_page()
-        page.complaints = []
-        page.on("console", lambda message: page.complaints.append(message.text))
-        page.goto(written(tmp_path, name, people).as_uri())
-        return page
+        def opened(name, people=300, **options):
+            page = stack.enter_context(context_of(browser, offline=True, **options)).new_page()
+            page.complaints = []
+            page.on("console", lambda message: page.complaints.append(message.text))
+            page.goto(written(tmp_path, name, people).as_uri())
+            return page
 
-    yield opened
-    for context in contexts:
-        context.close()
+        yield opened
 
 
 @pytest.mark.sampled(4)
