@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+import time
 
 if (
     "PYTEST_XDIST_WORKER" in os.environ
@@ -80,8 +81,14 @@ def browser() -> Iterator[Any]:
         browser.close()
 
 
+LOOKED = [0.0]
+"""When it was last looked at how much compiled code there is, which takes some 10 ms where there is much."""
+
+
 @pytest.fixture(autouse=True)
 def room_for_compiled_code() -> Iterator[None]:
-    """Let go of compiled code in time: hundreds of shapes pass through one run of all tests."""
+    """Let go of compiled code in time: hundreds of shapes pass through one run of all tests, a few in a second."""
     yield
-    release_compiled_code()
+    if time.monotonic() > LOOKED[0] + 1:
+        release_compiled_code()
+        LOOKED[0] = time.monotonic()
