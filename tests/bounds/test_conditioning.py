@@ -1,7 +1,7 @@
 """The conditioning bound: against every pattern of small domains, optima, and the Adult table's attributes."""
 
 import math
-from dataclasses import replace
+from functools import partial
 from importlib import import_module
 
 import numpy as np
@@ -173,18 +173,19 @@ def test_a_search_without_hope_ends_early(monkeypatch):
 def test_a_price_that_moves_repeats_no_slicing_before_it(monkeypatch):
     """The last group is sliced first."""
     groups = (SlicedGroup(3, 1, 0.2), SlicedGroup(4, 1, 0.1), SlicedGroup(5, 2, 0.1))
-    search, again = (SlicedPrices(groups, lambda _: 0.0, math.expm1(1.0)) for _ in range(2))
-    sizes, step = [], Slicing.step
-    monkeypatch.setattr(
-        Slicing,
-        "step",
-        lambda self, ratios, size, price: (sizes.append(size), step(self, ratios, size, price))[1],
-    )
+    made = partial(SlicedPrices, groups, lambda _: 0.0, math.expm1(1.0))
+    search, sizes, step = made(), [], Slicing.step
+
+    def counted(self, ratios, size, price):
+        sizes.append(size)
+        return step(self, ratios, size, price)
+
+    monkeypatch.setattr(Slicing, "step", counted)
     for move, repeated in ((0.0, [5, 5, 4, 3]), ([0.1, 0, 0], [3]), ([0, 0.1, 0], [4, 3])):
         sizes.clear()
         found = search.value(np.zeros(3) + move, 20, 5)
         assert sizes == repeated
-        assert found == replace(again).value(np.zeros(3) + move, 20, 5)
+        assert found == made().value(np.zeros(3) + move, 20, 5)
 
 
 def test_max_plus_powers_are_those_of_all_tuples():

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import block_diag
@@ -176,6 +175,8 @@ class SlicedPrices:
     """The gain of all else, by the h for which it is counted."""
     c: float
     """Difference E - 1 of the two levels of a row."""
+    found: dict[Any, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict, repr=False)
+    """What the last groups gave at their prices: the search moves one price at a time."""
 
     def best(self, known: float) -> float:
         """Return the bound at the best prices of a coordinate search from those of single attributes."""
@@ -207,22 +208,16 @@ class SlicedPrices:
         """Return the numbers A and the ends of their cells after the last groups are sliced at these prices."""
         if not prices:
             return np.full(cells, float(self.whole(0.0) > 0)), np.linspace(0, 1, cells + 1)
-        if (found := self._found.get((prices, cells, levels))) is None:
-            ratios, edges = self._after(prices[1:], cells, levels)
-            group = self.groups[-len(prices)]
+        if (asked := (prices, cells, levels)) not in self.found:
+            group, (ratios, edges) = self.groups[-len(prices)], self._after(prices[1:], cells, levels)
             if group.size > YES_NO:
                 for _ in range(group.many):
                     ratios = Slicing(cells, levels).step(ratios, group.size, prices[0])
             else:
                 halving = Halving(2 * cells)
                 ratios, edges = halving.run(halving.spread(ratios), group.many, prices[0]), halving.edges
-            found = self._found[prices, cells, levels] = ratios, edges
-        return found
-
-    @cached_property
-    def _found(self) -> dict[tuple[tuple[float, ...], int, int], tuple[np.ndarray, np.ndarray]]:
-        """What is known after the last groups: the search moves one price at a time."""
-        return {}
+            self.found[asked] = ratios, edges
+        return self.found[asked]
 
 
 def height(ratios: np.ndarray, ends: np.ndarray, c: float) -> float:
