@@ -171,8 +171,6 @@ def _people(problem: Problem, bounds: Bounds, rows: Mapping[str, Found], users: 
 
 def minimum_text(problem: Problem, bounds: Bounds, users: int | None) -> str:
     """Return the least number of people that any mechanism needs, for `users` the least error; "" where unknown."""
-    if comparable(problem.workload) is not problem.workload:
-        return ""
     least = fewest_users(problem, bounds) if users is None else least_error(problem, bounds, users)
     return _number(least, users, problem.workload) if least > (1 if users is None else 0) else ""
 
@@ -209,8 +207,15 @@ def least_error(problem: Problem, bounds: Bounds, users: int) -> float:
 
 
 def _least(problem: Problem, bounds: Bounds) -> float:
-    """Return what one user adds to the variance of an answer at least, in the mean over those of the objective."""
-    return problem.least(bounds) / (1 if problem.single else problem.workload.queries)
+    """Return what one user adds to the variance of a `comparable` answer at least, in the mean or for the hardest.
+
+    The bounds of these answers alone; zero, which says nothing, where finding those takes long.
+    """
+    asked = problem.counting
+    if asked is not problem and problem.single and asked.workload.domain_size > LOOKED_AT:
+        return 0.0
+    least = problem.least(bounds) if asked is problem else asked.least(asked.bounds)
+    return least / (1 if problem.single else asked.workload.queries)
 
 
 def fewer_sentence(
@@ -257,16 +262,25 @@ def _better(ours: Found, published: Sequence[Found], users: int | None) -> str:
 
 
 def minimum_sentence(found: Found, bounds: Bounds) -> str:
-    """Return how far above their proven minimum the people needed are, and the variance that was to be small."""
+    """Return how far above their proven minimum the people needed are, and the variance that was to be small.
+
+    It says whose values each holds for, and of which queries it is where people are needed for others.
+    """
     problem, people = found.problem, ""
+    over = "" if problem.counting is problem else f", over {_all(problem.workload)}"
     if minimum_text(problem, bounds, None):
         ratio = people_needed(found) / fewest_users(problem, bounds)
         whose = ", which is proven for the average over the values" * problem.single
-        people = f"People needed {above_minimum(ratio - 1)}{whose}.\n"
+        people = f"People needed {above_minimum(ratio - 1)}{whose or ', for the hardest value'}.\n"
     gap = variance_gap(problem, bounds, found.objective, found.accuracy)
     average = "on average over the values" if problem.prior is None else "on average under the prior"
     cut = f"\n{CUT}" if bounds.cut else ""
-    return f"{people}Variance {above_minimum(gap)}, {WHOSE.get(problem.kind, average)}.{cut}"
+    return f"{people}Variance {above_minimum(gap)}, {WHOSE.get(problem.kind, average)}{over}.{cut}"
+
+
+def _all(workload: Workload) -> str:
+    """Return in words that all queries are meant, not only those that can be compared."""
+    return f"all {workload.queries:,} queries with their units and weights"
 
 
 def variance_gap(problem: Problem, bounds: Bounds, objective: float, accuracy: Accuracy) -> float:
@@ -283,8 +297,7 @@ def bound_sentences(problem: Problem, bounds: Bounds) -> str:
     at = f"At epsilon {problem.epsilon:g}"
     if comparable(problem.workload) is not problem.workload:
         return (
-            f"{at} the objective of {EVERY} is at least {number_text(bounds.best)}, "
-            "over all queries, which differ in units or weights."
+            f"{at} the objective of {EVERY} is at least {number_text(bounds.best)}, over {_all(problem.workload)}."
         )
     least = fewest_users(problem, bounds)
     if least <= 1:
