@@ -17,7 +17,7 @@ from stratagem.solvers.problem import problem_of
 from stratagem.study.comparison import Comparison
 from stratagem.study.comparison_sweep import Sweep
 from stratagem.study.ranking import Ranking
-from stratagem.study.solution import LIMITED, PROVEN
+from stratagem.study.solution import ENDED, PROVEN
 from stratagem.study.summary import (
     CUT,
     HARDEST,
@@ -69,7 +69,9 @@ def test_people_to_ask_lead_and_stand_in_the_table(solution):
     assert shares(fewer) == [round(100 * (1 - ours.root_mean_square / theirs[best].root_mean_square), 1)]
     assert fewer.endswith("% fewer people than the best published.")
     assert hardest == HARDEST
-    assert people == f"People needed {above_minimum(ours.root_mean_square / least - 1)}, for the hardest value."
+    assert (
+        people == f"People needed {above_minimum(ours.root_mean_square / least - 1)}, for the hardest value."
+    )
     assert near == f"Variance {above_minimum(solution.variance_gap)}, on average over the values."
 
 
@@ -131,7 +133,9 @@ def test_weights_and_units_leave_the_proven_minimum_of_the_answers_that_people_a
     plain = problem_of(counts, 1.0, objective)
     for asked, over in {
         st.weighted(counts, 3.0): "over all 2 queries with their units and weights.",
-        st.stack([counts, st.mean([1.0, 5.0, 9.0, 20.0])]): "over all 3 queries with their units and weights.",
+        st.stack(
+            [counts, st.mean([1.0, 5.0, 9.0, 20.0])]
+        ): "over all 3 queries with their units and weights.",
         counts: "over the values.",
     }.items():
         found = st.optimise(asked, 1.0, "quick", objective=objective)
@@ -139,7 +143,9 @@ def test_weights_and_units_leave_the_proven_minimum_of_the_answers_that_people_a
         least = fewest_users(found.problem, found.bounds)
         assert f"{least:,}" in table.rows[-1][1:]
         assert table.rows[-1][0] == "proven minimum"
-        assert least == pytest.approx(fewest_users(plain, plain.bounds), rel=1e-6 if asked is not counts else 0.1)
+        assert least == pytest.approx(
+            fewest_users(plain, plain.bounds), rel=1e-6 if asked is not counts else 0.1
+        )
         assert below.endswith(over)
         assert "People needed" in below
 
@@ -232,7 +238,7 @@ def test_a_bound_of_an_average_beside_people_for_every_answer_names_its_kind(sol
     assert kind not in said_of(solution)[2]
 
 
-@pytest.mark.parametrize("status", LIMITED)
+@pytest.mark.parametrize("status", ENDED)
 def test_a_search_that_ended_at_the_proven_minimum_is_optimal(solution, status):
     found = replace(solution, status=status)
     exact = replace(found, objective=found.lower_bound * (1 + 1e-6))

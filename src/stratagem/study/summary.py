@@ -296,9 +296,7 @@ def bound_sentences(problem: Problem, bounds: Bounds) -> str:
     """Return what lower bounds on the objective say of the people that any mechanism needs."""
     at = f"At epsilon {problem.epsilon:g}"
     if comparable(problem.workload) is not problem.workload:
-        return (
-            f"{at} the objective of {EVERY} is at least {number_text(bounds.best)}, over {_all(problem.workload)}."
-        )
+        return f"{at} the objective of {EVERY} is at least {number_text(bounds.best)}, over {_all(problem.workload)}."
     least = fewest_users(problem, bounds)
     if least <= 1:
         return f"{at} the lower bound is too small to say how many people are needed."
