@@ -187,12 +187,13 @@ def test_the_command_line_writes_and_checks(capsys, tmp_path):
     status, out, _ = run(capsys, "bound", "--check", path)
     assert status == 0
     assert f"{data['certified']:,.3f}"[:-1] in out
-    assert "no mechanism with unbiased estimates from one report per person has an objective below" in plain(out)
+    assert "no mechanism with unbiased estimates from one report per person has an objective below" in plain(
+        out
+    )
     assert "for 8 queries of the kind prefix over domain 8." in plain(out)
     least = re.search(r"at least ([\d,]+) people are needed", plain(out))
     beside = re.search(r"at least ([\d,]+) people are needed", plain(run(capsys, *command[:6])[1]))
-    assert least is not None and beside is not None
-    few, many = (int(one[1].replace(",", "")) for one in (least, beside))
+    (few, many) = (int(one[1].replace(",", "")) for one in (least, beside) if one is not None)
     assert few == pytest.approx(many, rel=3e-3)
     assert "Prefix(" not in out
     arrays = dict(np.load(path))

@@ -32,7 +32,7 @@ from stratagem.io.screen import brief
 from stratagem.io.table import Table
 from stratagem.math.deadline import granted, within
 from stratagem.math.number import above_minimum, integer, real, users_text
-from stratagem.math.privacy import check, little, posterior, surest
+from stratagem.math.privacy import check, little, posterior, told
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.mechanism.usable import Usability, usability
 from stratagem.solvers import Auto, Callback, Status
@@ -238,10 +238,7 @@ class Plan(PlannedMechanism):
         return [verdict, first, *said] if ways else [first, *said, verdict]
 
     def meaning(self) -> tuple[str, ...]:
-        believed = (
-            f"Epsilon {self.epsilon:g} means: whoever thinks an answer as likely as not before the report is "
-            f"{surest(self.epsilon)} sure of it after the report."
-        )
+        believed = f"Epsilon {self.epsilon:g} means: {told(self.epsilon)}"
         return believed, self.attack.guesses, ADDS_UP
 
     def values(self) -> tuple[str, ...]:

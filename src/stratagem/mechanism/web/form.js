@@ -404,8 +404,9 @@ function chances(part) {
 /** Return what reports tell about the person who sends them, in words. */
 function learnt() {
   const { memo } = client.bundle, sure = sureness(memo ? client.permanent : client.epsilon);
-  const seen = memo ? "everything that you send about this answer, however often" : "what you send";
-  const told = `Somebody who was 50 % sure of your answer before can be at most ${sure} sure of it after seeing ${seen}.`;
+  const seen = memo ? "everything that you send about this answer, however often," : "what you send";
+  const told = `Whoever thinks a guess of your answer 50 % likely before seeing ${seen} can think it at most ${sure} likely `
+    + "afterwards. At 50 % they would have learnt nothing, at 100 % everything.";
   if (!memo) return told;
   const [two, three] = [2, 3].map((values) => sureness(values * client.permanent));
   return `${told} If your answer changes, the new one counts for itself, and the change may be seen: with two different `
