@@ -208,26 +208,14 @@ def _check(path: Path, *, json: bool) -> None:
     Raises:
         ValueError: for a file that proves less than it states.
     """
-    from stratagem.estimators import comparable, off, users_needed
     from stratagem.mechanism.export.certificate_file import load_certificate
-    from stratagem.solvers.problem import problem_of
-    from stratagem.study.literature import SCOPE
-    from stratagem.workloads.serial import to_data
+    from stratagem.study.summary import proof_sentences
 
     found = load_certificate(path)
     if json:
         write_json({"certified": found.value, "epsilon": found.proof.epsilon})
         return
-    asked, epsilon, prior = found.workload, found.proof.epsilon, found.proof.prior
-    under = "" if prior is None else ", under the prior that it holds"
-    write(
-        f"The bound was computed again from the arrays of {path}: at epsilon {epsilon:g} no mechanism with {SCOPE} has "
-        f"an objective below {found.value:,.6f}{under}. It is for {asked.queries:,} queries of the kind "
-        f"{to_data(asked)['kind']} over domain {asked.domain}."
-    )
-    least = users_needed(problem_of(asked, epsilon, prior=prior).added(found.value) / asked.queries)
-    if comparable(asked) is asked and least > 1:
-        write(f"So at least {least:,} people are needed so that {off(asked)}.")
+    write(f"The bound was computed again from the arrays of {path}.\n{proof_sentences(found)}")
 
 
 def _values(point: BoundPoint) -> dict[str, Any]:

@@ -16,15 +16,7 @@ from stratagem.domain.bins import Bins, such_as
 from stratagem.domain.columns import ColumnTexts, column_texts
 from stratagem.domain.domain import ALONE
 from stratagem.domain.policy import Policy, Reading, said
-from stratagem.domain.proposal import (
-    Proposal,
-    cautions,
-    completed,
-    found_values,
-    refusing,
-    sentences,
-    stated,
-)
+from stratagem.domain.proposal import Proposal, cautions, completed, found_values, refusing, sentences, stated
 from stratagem.domain.rounding import placeholders
 from stratagem.domain.values import Labels
 from stratagem.estimators import Errors, errors

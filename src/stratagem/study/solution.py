@@ -165,11 +165,9 @@ class Solution(Found):
             return f"{self.status}{late}{self._beside()}"
         if self.gap < BEST:
             return f"{self.outcome}{self._beside()}"
-        if self.status is Status.OPTIMAL:
-            return f"{self.status} The objective is {above_minimum(self.gap)}.{self._beside()}"
         last = last_gain(self.history) if self.status is Status.CONVERGED else ""
         proven = f"{self.status}{last} The objective is {above_minimum(self.gap)}."
-        if self.gap <= NEAR:
+        if self.gap <= NEAR or self.status is Status.OPTIMAL:
             return f"{proven}{self._beside()}"
         if self.problem.kind != Average.kind:
             return f"{proven} The bound, which is one for a mixture of variances, may limit this more than the search."

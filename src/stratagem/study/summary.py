@@ -23,12 +23,14 @@ from stratagem.estimators import (
 from stratagem.io.screen import folded
 from stratagem.io.table import Table
 from stratagem.math.number import above_minimum, counted, number_text, percent_apart, users_text
-from stratagem.solvers.problem import Problem, relative_gap
+from stratagem.solvers.problem import Problem, problem_of, relative_gap
 from stratagem.study.literature import SCOPE
 from stratagem.workloads.explicit import counts_users
 from stratagem.workloads.question import is_survey
+from stratagem.workloads.serial import to_data
 
 if TYPE_CHECKING:
+    from stratagem.mechanism.export.certificate_file import Certificate
     from stratagem.workloads import Workload
 
 
@@ -92,6 +94,8 @@ CUT = (
     "more people are needed."
 )
 """What is said of bounds that time cut short, and how to go on."""
+ALL = "over all {:,} queries with their units and weights"
+"""Which queries a bound is on, where only some of them can be compared."""
 FAR = 100.0
 """Ratio above which a number of times is said, not per cents."""
 
@@ -267,7 +271,7 @@ def minimum_sentence(found: Found, bounds: Bounds) -> str:
     It says whose values each holds for, and of which queries it is where people are needed for others.
     """
     problem, people = found.problem, ""
-    over = "" if problem.counting is problem else f", over {_all(problem.workload)}"
+    over = "" if problem.counting is problem else f", {ALL.format(problem.workload.queries)}"
     if minimum_text(problem, bounds, None):
         ratio = people_needed(found) / fewest_users(problem, bounds)
         whose = ", which is proven for the average over the values" * problem.single
@@ -276,11 +280,6 @@ def minimum_sentence(found: Found, bounds: Bounds) -> str:
     average = "on average over the values" if problem.prior is None else "on average under the prior"
     cut = f"\n{CUT}" if bounds.cut else ""
     return f"{people}Variance {above_minimum(gap)}, {WHOSE.get(problem.kind, average)}{over}.{cut}"
-
-
-def _all(workload: Workload) -> str:
-    """Return in words that all queries are meant, not only those that can be compared."""
-    return f"all {workload.queries:,} queries with their units and weights"
 
 
 def variance_gap(problem: Problem, bounds: Bounds, objective: float, accuracy: Accuracy) -> float:
@@ -294,14 +293,27 @@ def variance_gap(problem: Problem, bounds: Bounds, objective: float, accuracy: A
 
 def bound_sentences(problem: Problem, bounds: Bounds) -> str:
     """Return what lower bounds on the objective say of the people that any mechanism needs."""
-    at = f"At epsilon {problem.epsilon:g}"
-    if comparable(problem.workload) is not problem.workload:
-        return f"{at} the objective of {EVERY} is at least {number_text(bounds.best)}, over {_all(problem.workload)}."
+    at, asked = f"At epsilon {problem.epsilon:g}", problem.workload
+    if problem.counting is not problem:
+        return f"{at} the objective of {EVERY} is at least {number_text(bounds.best)}, {ALL.format(asked.queries)}."
     least = fewest_users(problem, bounds)
     if least <= 1:
         return f"{at} the lower bound is too small to say how many people are needed."
-    goal = off(problem.workload, answers="every single answer is" if problem.single else "")
+    goal = off(asked, answers="every single answer is" if problem.single else "")
     return f"{at} at least {users_text(least)} people are needed so that {goal}. This holds for {EVERY}."
+
+
+def proof_sentences(found: Certificate) -> str:
+    """Return what a proof of a bound shows, for which queries, and how many people that takes."""
+    asked, epsilon, prior = found.workload, found.proof.epsilon, found.proof.prior
+    under = "" if prior is None else ", under the prior that the file holds"
+    said = (
+        f"At epsilon {epsilon:g} the objective of {EVERY} is at least {found.value:,.6f}{under}. It is for "
+        f"{asked.queries:,} queries of the kind {to_data(asked)['kind']} over domain {asked.domain}."
+    )
+    least = users_needed(problem_of(asked, epsilon, prior=prior).added(found.value) / asked.queries)
+    known = comparable(asked) is asked and least > 1
+    return f"{said}\nSo at least {least:,} people are needed so that {off(asked)}." if known else said
 
 
 def any_estimator_sentences(problem: Problem, bound: AnyEstimator) -> str:
