@@ -211,15 +211,19 @@ def least_error(problem: Problem, bounds: Bounds, users: int) -> float:
 
 
 def _least(problem: Problem, bounds: Bounds) -> float:
-    """Return what one user adds to the variance of a `comparable` answer at least, in the mean or for the hardest.
+    """Return what one user adds to the variance of an answer at least, in the mean over those of the objective."""
+    return least_added(problem, bounds) / (1 if problem.single else problem.counting.workload.queries)
 
-    The bounds of these answers alone; zero, which says nothing, where finding those takes long.
+
+def least_added(problem: Problem, bounds: Bounds) -> float:
+    """Return what one user adds to the variance of the `comparable` answers at least, by bounds on these alone.
+
+    Zero, which says nothing, where finding those takes long.
     """
-    asked = problem.counting
-    if asked is not problem and problem.single and asked.workload.domain_size > LOOKED_AT:
-        return 0.0
-    least = problem.least(bounds) if asked is problem else asked.least(asked.bounds)
-    return least / (1 if problem.single else asked.workload.queries)
+    if (asked := problem.counting) is problem:
+        return problem.least(bounds)
+    long = problem.single and asked.workload.domain_size > LOOKED_AT
+    return 0.0 if long else asked.least(asked.bounds)
 
 
 def fewer_sentence(
