@@ -34,6 +34,10 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"), key=lambda path: (path.
 """The notebooks in the order in which they are read."""
 DRAWN = re.compile(r"!\[([^\]]*)\]\(([^()\s]*images/[\w-]+)\.(?:png|svg)\)")
 """A picture in the text of a page: its words and its path without the kind of file."""
+OUTSIDE = re.compile(
+    r"(?<=\]\()((?:\.\./)*)\.\./(?:src/stratagem/(?:mechanism/)?(?=theory\.md|threat-model\.md)|(?=notebooks/))"
+)
+"""What leads a page of the folder out of it, to a file of the repository; on the site these stand beside the pages."""
 SECONDS = ROOT / "notebooks" / "seconds.json"
 """Processor seconds of each notebook when it was last stored, by name; `.ci/notebooks` writes it."""
 TITLES = {"io": "Version"}
@@ -294,7 +298,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     markdown = (
         markdown.replace("](../../docs/images/", "](images/") if page.file.src_uri in INCLUDED else markdown
     )
-    markdown = DRAWN.sub(by_day_and_night, markdown)
+    markdown = DRAWN.sub(by_day_and_night, OUTSIDE.sub(r"\1", markdown))
     return re.sub(r"^```text$", "``` { .text .printed }", markdown, flags=re.MULTILINE)
 
 

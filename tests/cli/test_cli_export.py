@@ -288,7 +288,7 @@ def test_a_page_that_every_browser_would_refuse_is_not_written(capsys, tmp_path)
     for demo in ([], ["--demo"]):
         assert run(capsys, "export", file, "--web", site, "--at-most", "12", "--force", *demo)[0] == 0
         assert 'data-at-most="12.0"' in (site / "index.html").read_text(encoding="utf-8")
-    assert "at most 99.9994 % sure" in plain(run(capsys, "inspect", file)[1])
+    assert "at most 99.9994 % likely" in plain(run(capsys, "inspect", file)[1])
 
 
 def test_a_large_epsilon_is_named_as_one_that_protects_little(capsys):

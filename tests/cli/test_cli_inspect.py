@@ -34,7 +34,7 @@ def test_it_says_what_one_report_and_ten_of_a_file_tell(bundle, capsys):
     assert "together tell at most what epsilon 10 allows" in plain(out)
     guess = study.guess_of_several(st.load_mechanism(bundle).strategy, 10)
     assert found["ten_reports"]["best_guess"] == guess
-    assert "likely as not before is at most 99.996 % likely after them." in plain(out)
+    assert "a guess that was 50 % likely before is at most 99.996 % likely after them." in plain(out)
     assert f"answers from them is right with probability {limit(guess)}." in plain(out)
 
 

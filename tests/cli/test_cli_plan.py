@@ -159,7 +159,7 @@ def test_a_survey_goes_from_a_file_to_answers_and_back_through_its_file(capsys):
     for words in (
         "600 people, 2 questions, epsilon 1 for the whole survey.",
         "region x smokes",
-        "all questions together.",
+        "a guess of a person's answers to all questions 50 % likely",
         "age: 5 bins and 'no answer' (stated): 20:70:10,whole,no answer",
         "survey: survey.toml",
     ):

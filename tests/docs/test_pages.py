@@ -8,7 +8,7 @@ import pytest
 
 import adult
 import stratagem as st
-from pages import DRAWN, FOLDER, PAGES, blocks, numbers, run, says, sentences
+from pages import DRAWN, FENCE, FOLDER, PAGES, blocks, numbers, run, says, sentences
 from stratagem.collection.reports import LINE_LIMIT
 from stratagem.estimation import question
 from stratagem.estimators import overlap
@@ -236,3 +236,25 @@ def test_the_guide_to_browsers_sends_what_the_server_takes():
     (sent,) = re.findall(r'"Content-Type": "([^"]+)"', text)
     assert sent in LARGEST
     assert text.count("fetch(") == text.count("headers, body") == 1
+
+
+LINK = re.compile(r"\]\((?![a-z]+:|#)([^)\s#]+)")
+"""The address of a link to another file."""
+
+
+def dead(path, text):
+    """Return the links of a text in this file that lead to no file of the checkout."""
+    return [link for link in LINK.findall(FENCE.sub("", text)) if not (path.parent / link).exists()]
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", *(f"docs/{name}" for name in PAGES)])
+def test_every_link_leads_somewhere_in_the_checkout_too(name):
+    """Pages led to theory.md and to the notebooks where only the site has them."""
+    path = FOLDER.parent / name
+    assert dead(path, path.read_text("utf-8")) == []
+
+
+def test_a_link_that_only_the_site_has_is_found():
+    assert dead(
+        PAGES["guides/collect.md"], "[a](../threat-model.md) [b](survey.md#x) [c](https://a.org)"
+    ) == ["../threat-model.md"]

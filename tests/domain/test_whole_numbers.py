@@ -1,10 +1,13 @@
 """Bins that know that their numbers are whole: their names, their middles, and what is read from a file or a plan."""
 
+import json
+
 import numpy as np
 import pytest
 
 import stratagem as st
 from commands import run
+from node import run as node
 from stratagem.domain.bins import Bins
 from stratagem.domain.columns import read
 from stratagem.domain.policy import Policy
@@ -77,6 +80,23 @@ def test_a_plan_says_whole_where_all_numbers_of_its_column_are(name, tmp_path, c
     status, _, err = run(capsys, "optimise", "prefix", "--data", path, "--column", "x", *edges, *options)
     assert status == 0, err
     assert st.load_mechanism(out).attributes[0].values.whole == whole
+
+
+@pytest.mark.parametrize(
+    ("bins", "ends"),
+    [("0:7:1,whole", "0 to 6"), ("-7:0:1,whole", "-7 to -1"), ("0,3,7,whole,other", "0 to 6")],
+)
+def test_both_clients_call_the_last_whole_number_as_the_form_does(bins, ends):
+    """The clients said "from 0 to below 7" where the form says "from 0 to 6"."""
+    x = Bins.parse(bins)
+    oracle = st.published.randomised_response(x.size, 1.0)
+    found = Mechanism.of(oracle, st.histogram(st.Domain(x=x)), 1.0)
+    with pytest.raises(ValueError, match="not a whole number") as refused:
+        found.client.randomise("1.5" if x.edges[0] == "0" else "-1.5")
+    (web,) = node("refusals", bundle=found.text, values=[json.dumps("1.5" if x.edges[0] == "0" else "-1.5")])
+    for said in (str(refused.value), web):
+        assert f"must be a whole number from {ends}" in said
+        assert "below" not in said
 
 
 def test_what_is_not_whole_is_outside_or_other_with_a_reason(tmp_path):

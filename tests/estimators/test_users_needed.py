@@ -11,8 +11,9 @@ import stratagem as st
 from stratagem.estimators import Users, ask, comparable, estimator, goal, mean_variance, users_needed
 from stratagem.estimators.translation.largest import largest_by_table
 from stratagem.published import BASELINES
+from stratagem.solvers.problem import problem_of
 from stratagem.study.needed import fewer_users
-from stratagem.study.summary import bound_sentences
+from stratagem.study.summary import bound_sentences, fewest_users
 from tables import WORKLOADS, random_ldp_matrix, setting
 
 
@@ -179,7 +180,9 @@ def test_of_queries_in_several_units_those_that_count_users_need_users(name):
     most = estimator(solution.strategy, solution.prior).worst(counts)
     assert solution.users_for().least_accurate == users_needed(most)
     assert f"the 6 of {W.queries} answers that count people are" in str(solution)
-    assert "proven minimum  " not in str(solution)
+    alone = problem_of(comparable(W), 1.0)
+    (least,) = re.findall(r"\nproven minimum +([\d,]+)\n", str(solution))
+    assert least == f"{fewest_users(alone, alone.bounds):,}"
     assert "people" not in bound_sentences(solution.problem, solution.bounds)
 
 

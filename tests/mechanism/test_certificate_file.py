@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from commands import run, run_json
+from commands import plain, run, run_json
 from stratagem.mechanism.export.certificate_file import Certificate, certified, load_certificate
 from stratagem.solvers.problem import problem_of
 from stratagem.study.bound_table import bound_sweep
@@ -201,6 +201,17 @@ def test_the_command_line_writes_and_checks(capsys, tmp_path):
     status, out, _ = run(capsys, "bound", "--check", path)
     assert status == 0
     assert f"{data['certified']:,.3f}"[:-1] in out
+    assert "computed again from the arrays of" in plain(out)
+    assert (
+        "objective of every mechanism with unbiased estimates from one report per person is at least"
+        in plain(out)
+    )
+    assert "for 8 queries of the kind prefix over domain 8." in plain(out)
+    least = re.search(r"at least ([\d,]+) people are needed", plain(out))
+    beside = re.search(r"at least ([\d,]+) people are needed", plain(run(capsys, *command[:6])[1]))
+    (few, many) = (int(one[1].replace(",", "")) for one in (least, beside) if one is not None)
+    assert few == pytest.approx(many, rel=3e-3)
+    assert "Prefix(" not in out
     arrays = dict(np.load(path))
     np.savez(path, **{**arrays, "value": arrays["value"] * 1.01})
     status, _, err = run(capsys, "bound", "--check", path)

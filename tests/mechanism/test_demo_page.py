@@ -278,7 +278,7 @@ def test_the_keyboard_is_enough(show):
         (
             whole_bins,
             "1.5",
-            'value is "1.5" (not a whole number), but must be a whole number from -30 to below 35',
+            'value is "1.5" (not a whole number), but must be a whole number from -30 to 34',
         ),
         (fine_bins, "", "Please answer value."),
         (fine_numbers, "65", 'value is "65" (above 64), but must be a whole number from 0 to 64'),

@@ -113,6 +113,48 @@ def test_who_refuses_is_not_told_how_to_draw_again(show):
     assert "private window" not in page.locator("main").text_content()
 
 
+def test_who_refuses_at_the_start_is_not_asked_again_and_may_change_their_mind(show):
+    page = show(mechanism("labels"), started=False)
+    refused = "This browser keeps that, so that you are not asked again: whoever uses it can see it."
+    page.get_by_role("button", name="I do not want to take part").click()
+    assert_led_to(page, "Nothing was sent.")
+    for _ in range(2):
+        assert (
+            f"You do not take part. {refused} You can close this page." in page.locator("#done").inner_text()
+        )
+        assert not page.locator("#start").is_visible()
+        assert not page.locator("#shared").is_visible()
+        page.reload()
+        page.get_by_role("heading", name="Nothing was sent.").wait_for()
+    assert "or that you refused" in page.locator("#facts").text_content()
+    page.get_by_role("button", name="Back").click()
+    report = drawn(page)
+    send(page)
+    assert_led_to(page, "Thank you, sent once.")
+    assert page.posted == [report]
+
+
+def test_a_refusal_in_a_tab_that_was_not_told_undoes_no_answer(show):
+    page = show(mechanism("labels"), script="window.addEventListener = () => {}", started=False)
+    other = page.context.new_page()
+    other.add_init_script("window.addEventListener = () => {}")
+    other.goto(page.url)
+    other.get_by_role("button", name="I do not want to take part").wait_for()
+    drawn(page)
+    send(page)
+    assert_led_to(page, "Thank you, sent once.")
+    other.get_by_role("button", name="I do not want to take part").click()
+    assert_led_to(other, "Thank you, sent once.")
+
+
+def test_a_browser_that_keeps_nothing_promises_no_memory_of_a_refusal(show):
+    page = show(mechanism("labels"), script="Storage.prototype.setItem = () => {}", started=False)
+    page.get_by_role("button", name="I do not want to take part").click()
+    assert_led_to(page, "Nothing was sent.")
+    assert "keeps" not in page.locator("#done").inner_text()
+    assert not page.locator("#forgetful").is_visible()
+
+
 def test_another_tab_shows_the_same(show):
     page = show(mechanism("labels"))
     other = page.context.new_page()
@@ -239,11 +281,8 @@ def test_the_page_of_a_memo_keeps_it_and_states_the_epsilon_of_all_reports(show)
         drawn(page, "2")
         memo = page.evaluate("(name) => localStorage.getItem(name)", f"stratagem {found.identifier}")
         learn = page.locator("#learn").inner_text()
-        assert "everything that you send about this answer, however often" in learn
-        sure = (
-            "Somebody who was 50 % sure of your answer before can be at most 88.1 % sure of it after seeing"
-        )
-        assert sure in learn
+        seen = "everything that you send about this answer, however often,"
+        assert f"50 % likely before seeing {seen} can think it at most 88.1 % likely afterwards." in learn
         assert "with two different answers in turn the 88.1 % become 98.3 %, with three 99.76 %." in learn
         send(page)
         page.get_by_text(

@@ -11,6 +11,7 @@ from browsing import page_of
 from forms import ADDRESS, DECLINE, GIVE, REFUSE, SEND, START, assert_led_to, drawn, forms, send, start
 from mechanisms import mechanism
 from reading import low_contrast
+from stratagem.math.privacy import told
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.mechanism.webpage import FORM, MODULES, write_web_client
 
@@ -81,11 +82,11 @@ def test_what_is_sent_may_be_the_own_answer_and_no_text_says_that_it_is_not(show
 
 CODES = st.strategies.MatrixStrategy(np.array([[0.5, 0.3, 0.2], [0.2, 0.5, 0.3], [0.3, 0.2, 0.5]]))
 KINDS = {
-    "an answer": (lambda: mechanism("labels"), f". {OWN}", "please do not answer"),
+    "an answer": (lambda: mechanism("labels"), f". {OWN}", "choose the nearest answer, or do not take part"),
     "a group": (
         lambda: many("labels"),
         ": a group of answers that may or may not hold yours.",
-        "please do not answer",
+        "choose the nearest answer, or do not take part",
     ),
     "typed": (
         lambda: many("numbers"),
@@ -346,8 +347,9 @@ def test_nothing_technical_stands_above_the_details(show):
         "Of 100 people, about 69 send something that holds their own answer, and 31 something that does not."
         in shown
     )
-    sure = "can be at most 81.8 % sure of it after seeing what you send."  # e^1.5/(1 + e^1.5) = 0.81757
-    assert f"Somebody who was 50 % sure of your answer before {sure}" in shown
+    sure = told(1.5, "your answer", "what you send")  # e^1.5/(1 + e^1.5) = 0.81757
+    assert "at most 81.8 % likely afterwards" in sure
+    assert f"{sure[0].upper()}{sure[1:]}" in shown
 
 
 @pytest.mark.sampled(3)

@@ -30,8 +30,9 @@ from stratagem.report.drawing import answers as answers_drawn
 from stratagem.report.page import page, report_saved
 from stratagem.report.reproduction import check, privacy_section, threats
 from stratagem.report.verdict import PERHAPS, PROPOSED, verdict
+from stratagem.solvers.problem import problem_of
 from stratagem.study.comparison import Comparison
-from stratagem.study.summary import people_needed, variance_gap
+from stratagem.study.summary import fewest_users, people_needed, variance_gap
 from tools import take_away
 
 ATTACK = "</script><script>alert(1)</script><img src=x onerror=alert(2)> $style ${x} &amp; \u2028"
@@ -292,7 +293,7 @@ def test_the_promise_is_in_plain_words(epsilon):
     content = ReportContent(found, "votes", along(found, []))
     words = privacy_section(content)["words"]
     for sentence in (words, verdict(content)["sentences"]["Privacy"]):
-        said = re.search(r"at most ([0-9.]+)\u00a0% sure", sentence)
+        said = re.search(r"at most ([0-9.]+)\u00a0% likely", sentence)
         assert said is not None
         assert 0 <= float(said[1]) / 100 - 1 / (1 + math.exp(-epsilon)) < 1e-3
     assert f"at most e^ε = {odds(epsilon)}." in words
@@ -473,11 +474,16 @@ def test_without_a_number_of_people_a_survey_says_how_many_each_question_needs(b
     assert "are enough for all 2 questions. Each" in found["sentences"]["People"].replace("\u00a0", " ")
 
 
-def test_a_survey_says_what_is_not_proven_in_words_and_leaves_the_row_out():
+def test_a_survey_with_weights_states_the_proven_minimum_of_its_answers_without_them():
+    """It said that no minimum of people is proven."""
     solution = st.optimise(st.Survey({"a": 3, "b": 4}).table("a", weight=2.0).table("b"), 1.0, seconds=2.0)
     found = Page(page(said(solution, users=500)[1])).text
     assert "proven minimum – –" not in found
-    assert "No minimum of people is proven" in found
+    plain = problem_of(st.Survey({"a": 3, "b": 4}).table("a").table("b").workload, 1.0)
+    least = fewest_users(plain, plain.bounds)
+    assert least > 1
+    assert f"{least:,}" in re.search(r"proven minimum ([\d,. –]+)", found)[1].split()
+    assert "No minimum of people is proven" not in found
     assert "Variance of all answers at the same ε" in found
     assert "objective (total variance)" not in found
 

@@ -250,10 +250,10 @@ def test_the_page_shows_how_many_came_and_the_estimates_of_the_mechanism(tmp_pat
     assert [one["low"] for one in data["answers"]] == expected.low.tolist()
     assert "of 40 people (75.0 %) have reported, if each sent one report." in page
     words = " ".join(page.split())
-    told = "Each report reveals at most epsilon 1.5 about its sender’s answer: whoever thought it as likely as not"
-    assert (
-        f"{told} is at most 81.8 % sure of it after one report. Whoever sent several revealed more." in words
-    )
+    told = "Each report reveals at most epsilon 1.5 about its sender’s answer: whoever thinks a guess of that answer"
+    after = "50 % likely before seeing one report can think it at most 81.8 % likely afterwards."
+    limits = "At 50 % they would have learnt nothing, at 100 % everything."
+    assert f"{told} {after} {limits} Whoever sent several revealed more." in words
     assert "&lt;Ja?&gt; ü" in page
     assert f"{expected.answers[2]:,.1f}" in page
     assert "weiß nicht" in page

@@ -103,7 +103,7 @@ def test_its_sentences_hold_its_numbers():
     assert f"{100 * plan.errors.root_mean_square:.3g} %" in text
     assert plan.best_published.mechanism in text
     assert f"{100 * plan.least_error:.3g} %" in text
-    assert "at most 73.2 % sure" in text  # 73.106, rounded up
+    assert "at most 73.2 % likely afterwards" in text  # 73.106, rounded up
     assert "20 of 200 rows count as 'no answer'." in text
     assert "state edges that you know without the data" in text
     assert "state edges" not in str(st.plan(AGES, values=st.bins("0:50:5"), users=10))

@@ -67,7 +67,8 @@ def test_other_ways_are_never_better_and_are_said(found):
     said = " ".join(str(found).split())
     assert "epsilon 1 for the whole survey" in said
     assert "fewer people than all questions with a part of epsilon each" in said
-    assert "at most 73.2 % sure of them after it, all questions together" in said
+    assert "a guess of a person's answers to all questions 50 % likely before seeing the report" in said
+    assert "can think it at most 73.2 % likely afterwards" in said
 
 
 def test_its_file_asks_the_same(found, tmp_path):

@@ -182,3 +182,17 @@ def test_one_comparison_can_be_written_too(tmp_path, capsys):
 )
 def test_a_wrong_command_is_one_sentence(options, words, capsys):
     assert_refused(capsys, [*COMMAND, *options], words)
+
+
+@pytest.mark.parametrize("weight", [3.0, 1e-3])
+def test_the_proven_minimum_of_weighted_queries_is_that_of_the_queries(weight):
+    """It was one person, "which says nothing"."""
+    (least,), (plain,) = (
+        st.sweep(W, [1.0], "quick").users_needed()[BOUND]
+        for W in (st.weighted(st.prefix(4), weight), st.prefix(4))
+    )
+    assert least == pytest.approx(plain, rel=1e-3)
+    mixed = st.sweep(st.stack([st.prefix(4), st.mean([1.0, 2.0, 4.0, 9.0])]), [1.0], "quick")
+    assert mixed.users_needed()[BOUND][0] == pytest.approx(plain, rel=1e-3)
+    assert "People needed: " in mixed.headline()
+    assert "says nothing" not in mixed.notes()

@@ -209,13 +209,13 @@ def _check(path: Path, *, json: bool) -> None:
         ValueError: for a file that proves less than it states.
     """
     from stratagem.mechanism.export.certificate_file import load_certificate
+    from stratagem.study.summary import proof_sentences
 
     found = load_certificate(path)
     if json:
         write_json({"certified": found.value, "epsilon": found.proof.epsilon})
         return
-    write(f"the arrays prove the lower bound {found.value:,.6f} at ε = {found.proof.epsilon:g} for")
-    write(str(found.workload))
+    write(f"The bound was computed again from the arrays of {path}.\n{proof_sentences(found)}")
 
 
 def _values(point: BoundPoint) -> dict[str, Any]:

@@ -80,6 +80,18 @@ def surest(epsilon: float) -> str:
     return limit(posterior(0.5, epsilon))
 
 
+def told(epsilon: float, whose: str = "a person's answer", seen: str = "the report") -> str:
+    """Return what reports of this epsilon tell at most, in two sentences; the page of the form says the same.
+
+    >>> told(1.0, "your answer")[:102]
+    'whoever thinks a guess of your answer 50 % likely before seeing the report can think it at most 73.2 %'
+    """
+    return (
+        f"whoever thinks a guess of {whose} 50 % likely before seeing {seen} can think it {surest(epsilon)} likely "
+        "afterwards. At 50 % they would have learnt nothing, at 100 % everything."
+    )
+
+
 def limit(share: float) -> str:
     """Return an upper limit of a share in words, rounded up as `upper`, with more digits where it would read 100 %.
 

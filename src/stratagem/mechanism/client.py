@@ -737,8 +737,8 @@ def reader(attribute: Mapping[str, Any]) -> Callable[[Any], int]:
     _require(not whole or all(x.strip("-").isdecimal() for x in texts or [""]), f"{name} has no whole edges")
     low, high = (f"below {texts[0]}", f"{texts[-1]} or above") if texts else ("below 0", f"above {last}")
     sort = "a whole number" if whole or not texts else kind if kind == "a number" else "a date or time"
-    what = f"{sort} from {texts[0]} to below {texts[-1]}" if texts else f"{sort} from 0 to {last}"
-    what = f"one of {_short(labels)}" if labels else what
+    end = int(texts[-1]) - 1 if whole else f"below {texts[-1]}" if texts else last
+    what = f"one of {_short(labels)}" if labels else f"{sort} from {texts[0] if texts else 0} to {end}"
     what += "".join(f", or {word!r}" for word, known in ((OTHER, other), (NO_ANSWER, silent)) if known)
 
     def read(value: Any) -> int:

@@ -47,7 +47,6 @@ def numbers(subject: ReportContent) -> dict[str, object]:
         "lines": [
             {"name": name, "kind": kind, "mean": mean[key], "single": single[key]}
             for key, (name, kind) in _names(subject).items()
-            if kind != "bound" or not _silent(subject)
         ],
     }
 
@@ -91,12 +90,6 @@ def _stops(subject: ReportContent) -> list[int]:
     return [k for k, variance in enumerate(ours) if variance is not None]
 
 
-def _silent(subject: ReportContent) -> bool:
-    """Return whether nothing is proven of people, as the bound is on queries that differ in weights or units."""
-    asked = subject.solution.workload
-    return comparable(asked) is not asked
-
-
 def _names(subject: ReportContent) -> dict[str, tuple[str, str]]:
     """Return the name and the kind of every line of the sweep, as the page shows them."""
     deltas = {row.mechanism: row for one in subject.line.sweep.comparisons for row in one.rows if row.delta}
@@ -114,10 +107,6 @@ def _caption(subject: ReportContent) -> list[str]:
         sentences.append(
             "The computation was ended by hand or by its limit of time: further budgets are not here. "
         )
-    if _silent(subject):
-        sentences.append(
-            "No minimum of people is proven, as the bound is on all answers by weight: see the comparison below. "
-        )
     if None in subject.line.sweep.variances()[OPTIMISED]:
         sentences.append(
             "This mechanism was computed at one ε; at others there are published mechanisms and bounds. "
@@ -128,10 +117,7 @@ def _caption(subject: ReportContent) -> list[str]:
 def _table(subject: ReportContent, *, least_accurate: bool = False) -> Table:
     line = subject.line.sweep
     needed = line.users_needed(least_accurate=least_accurate)
-    shown = {
-        key: name for key, (name, kind) in _names(subject).items() if kind != "bound" or not _silent(subject)
-    }
-    rows = [(name, *needed_texts(key, needed[key])) for key, name in shown.items()]
+    rows = [(name, *needed_texts(key, needed[key])) for key, (name, _) in _names(subject).items()]
     headings = ("ε =", *(f"{place:g}" for place in line.places))
     which = "on every single answer" if least_accurate else "root mean square over the queries"
     caption = f"People needed for {goal(subject.solution.workload)}, {which}"

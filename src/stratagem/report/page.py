@@ -20,7 +20,7 @@ from stratagem.io.table import Table, render
 from stratagem.io.target import check_target, written_atomically
 from stratagem.math.deadline import granted, within
 from stratagem.math.number import counted, number_text, unbroken, upper
-from stratagem.math.privacy import surest
+from stratagem.math.privacy import told as revealed
 from stratagem.mechanism.export.saved import StoredStrategy
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.mechanism.usable import MEANS, reported
@@ -320,11 +320,11 @@ def _method(found: Estimate, epsilon: float, rounds: int) -> list[str]:
     if rounds > 1:
         told, seen = "All reports about one answer together reveal", "them"
         more = "Another answer reveals as much again."
-    sure = f"whoever thought it as likely as not is {unbroken(surest(epsilon))} sure of it after {seen}"
+    sure = unbroken(revealed(epsilon, "that answer", seen))
     often = f"{100 * found.confidence:.10g} of 100"
     held = "all of them hold the true answers" if found.simultaneous else "an interval holds the true answer"
     return [
-        f"{told} at most epsilon {upper(epsilon)} about its sender's answer: {sure}. {more}",
+        f"{told} at most epsilon {upper(epsilon)} about its sender's answer: {sure} {more}",
         f"The answers are estimated from {counted(found.users, 'report')}; they are {found.bias.rstrip('.')}.",
         f"They come with {found.intervals}. In {often} such surveys {held} of these people.",
     ]

@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 from stratagem.auditor.independent_check import recheck
 from stratagem.io.table import Table
 from stratagem.math.number import above, below, odds, percent, unbroken
-from stratagem.math.privacy import posterior, surest
+from stratagem.math.privacy import posterior, told
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.published import BASELINES
 from stratagem.report.content import ReportContent
@@ -29,8 +29,8 @@ def privacy_section(subject: ReportContent) -> dict[str, object]:
     epsilon = subject.solution.epsilon
     text = (
         "Whoever sees your report, knowing everything else there is to know, can change the odds between any two "
-        f"of your possible answers by a factor of at most e^ε = {odds(epsilon)}. Who thought a fact about your answer "
-        f"as likely as not (1/2) can become {unbroken(surest(epsilon))} sure of it, or of its opposite."
+        f"of your possible answers by a factor of at most e^ε = {odds(epsilon)}. "
+        f"So {unbroken(told(epsilon, 'your answer', 'your report'))}"
     )
     rows = [
         (percent(prior), below(posterior(prior, -epsilon)), above(posterior(prior, epsilon)))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from stratagem.estimators import ERROR, ask, comparable, errors, mean_variance
 from stratagem.math.number import at_most, count, counted, number_text, unbroken, upper, users_text
-from stratagem.math.privacy import surest
+from stratagem.math.privacy import surest, told
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.mechanism.usable import MEANS, TOTALS, Usability, usability
 from stratagem.report.content import ReportContent
@@ -136,8 +136,8 @@ def _privacy(subject: ReportContent) -> str:
         sure = unbroken(surest(float(memo.permanent)))
         every = f" All reports about one value together, however many, have ε = {upper(float(memo.permanent))}: {sure}."
     return (
-        f"ε = {epsilon:g} means: whoever thinks a fact about one person's answer as likely as not before seeing that "
-        f"person's report is {unbroken(surest(epsilon))} sure of it afterwards, whatever else they know.{every}"
+        f"ε = {epsilon:g} means: {unbroken(told(epsilon, seen='that report'))} This holds whatever else they know, and "
+        f"for a guess of any fact about the answer.{every}"
     )
 
 

@@ -57,11 +57,9 @@ def check_limits(max_seconds: Any, **given: Any) -> None:
 class Status(StrEnum):
     """How a search ended; the text says what it means and what to do."""
 
-    OPTIMAL = (
-        "Optimal within the gap that the search ends at: no unbiased epsilon-LDP strategy is better by more."
-    )
+    OPTIMAL = "Within the gap that was asked for: no unbiased epsilon-LDP strategy is better by more."
     GAP_MISSED = (
-        "The gap that the search ends at is not reached; give more time or outputs, or ask for a larger gap."
+        "The gap that was asked for is not reached; give more time or outputs, or ask for a larger gap."
     )
     CONVERGED = (
         "The search stopped as its last steps gained next to nothing; a better strategy may still exist."

@@ -13,7 +13,7 @@ from scipy.special import gammaln
 
 from stratagem.io.table import Table
 from stratagem.math.number import integer, upper, users_text
-from stratagem.math.privacy import limit, posterior, surest
+from stratagem.math.privacy import limit, posterior, surest, told
 from stratagem.math.shuffling import CentralPrivacy
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.mechanism.memo import Memo
@@ -95,13 +95,12 @@ class Attack:
 
     def __str__(self) -> str:
         """Return what it means for one person in three sentences."""
-        by, after = (self._known, "them") if self.repeated else ("one report", "the report")
+        by, held = self._known if self.repeated else "one report", told(self.epsilon, seen=self._known)
         return (
             f"{self.guesses}\n"
             f"A test of one given answer against another, by {by}, raises a true alarm at most "
             f"{upper(100 * self.advantage)} percentage points more often than a false one.\n"
-            f"Whoever thinks an answer as likely as not before {self._known} is {surest(self.epsilon)} sure of it "
-            f"after {after}."
+            f"{held[0].upper()}{held[1:]}"
         )
 
 
@@ -251,7 +250,7 @@ class Revealed:
         if self.guess is not None:
             yield (
                 "Ten reports of one person about one value, each drawn anew, together tell at most what epsilon "
-                f"{self.several:.4g} allows: an answer as likely as not before is {surest(self.several)} likely "
+                f"{self.several:.4g} allows: a guess that was 50 % likely before is {surest(self.several)} likely "
                 f"after them. The best guess of one of {users_text(self.one.values)} equally likely answers from them "
                 f"is right with probability {limit(self.guess)}."
             )

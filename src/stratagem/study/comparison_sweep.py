@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stratagem.estimators import Users, comparable, users_needed
+from stratagem.estimators import Users, users_needed
 from stratagem.estimators.accuracy import goal
 from stratagem.io.screen import brief, show
 from stratagem.io.table import Recorded, Table, save_records
@@ -21,9 +21,9 @@ from stratagem.study.comparison import OPTIMISED, PEOPLE, Comparison
 from stratagem.study.optimisation import ENDED_BY_HAND, solved
 from stratagem.study.preset import limited, solver_of
 from stratagem.study.ranking import late_sentence
-from stratagem.study.row import ALPHA, Row
+from stratagem.study.row import Row
 from stratagem.study.solution import Solution
-from stratagem.study.summary import MINIMUM, OURS, fewest_users, less, people_needed, text
+from stratagem.study.summary import MINIMUM, OURS, fewest_users, least_added, less, people_needed, text
 from stratagem.workloads import DomainLike
 from stratagem.workloads.given import WorkloadLike, workload_of
 
@@ -207,7 +207,7 @@ class Sweep(Recorded):
                 one.compared[row.mechanism] for row in sorted(one.rows, key=lambda row: not row.optimised)
             ]
             ours, least = people_needed(found[0]), fewest_users(found[0].problem, one.bounds)
-            if comparable(one.workload) is not one.workload:  # the bound is on queries of all units
+            if not least_added(one.problem, one.bounds):  # nothing is known of people
                 ours, least, what = found[0].objective, one.bounds.best, "Objective:"
             far = max(far, relative_gap(ours, least))
             shares += [people_needed(found[0]) / min(map(people_needed, found[1:]))] if found[1:] else []
@@ -256,12 +256,9 @@ class Sweep(Recorded):
 
 
 def _least(comparison: Comparison) -> float:
-    """Return the lower bound on the mean variance of an answer per user; the least accurate answer has no less.
-
-    Zero where only some queries are `comparable`: the bound is on all of them.
-    """
-    whole = comparable(comparison.workload) is comparison.workload
-    return comparison.fewest_users * ALPHA if whole else 0.0
+    """Return the lower bound on the mean variance of an answer per user; the least accurate answer has no less."""
+    problem = comparison.problem
+    return least_added(problem, comparison.bounds) / problem.counting.workload.queries
 
 
 def sweep(

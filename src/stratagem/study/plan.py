@@ -16,15 +16,7 @@ from stratagem.domain.bins import Bins, such_as
 from stratagem.domain.columns import ColumnTexts, column_texts
 from stratagem.domain.domain import ALONE
 from stratagem.domain.policy import Policy, Reading, said
-from stratagem.domain.proposal import (
-    Proposal,
-    cautions,
-    completed,
-    found_values,
-    refusing,
-    sentences,
-    stated,
-)
+from stratagem.domain.proposal import Proposal, cautions, completed, found_values, refusing, sentences, stated
 from stratagem.domain.rounding import placeholders
 from stratagem.domain.values import Labels
 from stratagem.estimators import Errors, errors
@@ -32,7 +24,7 @@ from stratagem.io.screen import brief
 from stratagem.io.table import Table
 from stratagem.math.deadline import granted, within
 from stratagem.math.number import above_minimum, integer, real, users_text
-from stratagem.math.privacy import check, little, posterior, surest
+from stratagem.math.privacy import check, little, posterior, told
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.mechanism.usable import Usability, usability
 from stratagem.solvers import Auto, Callback, Status
@@ -238,10 +230,7 @@ class Plan(PlannedMechanism):
         return [verdict, first, *said] if ways else [first, *said, verdict]
 
     def meaning(self) -> tuple[str, ...]:
-        believed = (
-            f"Epsilon {self.epsilon:g} means: whoever thinks an answer as likely as not before the report is "
-            f"{surest(self.epsilon)} sure of it after the report."
-        )
+        believed = f"Epsilon {self.epsilon:g} means: {told(self.epsilon)}"
         return believed, self.attack.guesses, ADDS_UP
 
     def values(self) -> tuple[str, ...]:

@@ -36,12 +36,12 @@ ROUNDING = 1e-9
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-LIMITED = (Status.CONVERGED, Status.BASELINE)
-"""Statuses of a search that ended by itself, so that either it or the bound limits what is proven."""
+ENDED = (Status.OPTIMAL, Status.CONVERGED, Status.BASELINE)
+"""Statuses of a search that ended by itself, whose gap alone says how close to the best the strategy is."""
 PLAIN = (Status.OPTIMAL, Status.CONVERGED, Status.TUNED, Status.SAVED)
 """Statuses of which nothing is said beside the people needed."""
 PROVEN = f"Optimal: no unbiased epsilon-LDP strategy has an objective that is {100 * BEST:g} % smaller."
-"""What is said of a search of either status whose gap is too small to be stated."""
+"""What is said of a search that `ENDED` with a gap too small to be stated, whether one was asked for or not."""
 NEAR = 1e-3
 """Gap up to which nothing is said of what limits it."""
 NOTABLE, NOTABLY = 0.01, 3.0
@@ -155,22 +155,19 @@ class Solution(Found):
     @property
     def outcome(self) -> str:
         """How the search ended; of one that ended by itself at the proven minimum, that it is optimal."""
-        return PROVEN if self.status in LIMITED and self.gap < BEST else str(self.status)
+        return PROVEN if self.status in ENDED and self.gap < BEST else str(self.status)
 
     @property
     def verdict(self) -> str:
         """How the search ended, how far the strategy is proven to be from the best one, and what limits the proof."""
-        if self.status is Status.OPTIMAL:
-            within = f"the objective is {above_minimum(self.gap)}."
-            return f"Optimal within the gap that the search ends at: {within}{self._beside()}"
-        if self.status not in LIMITED:
+        if self.status not in ENDED:
             late = outlook(self.history) if self.status is Status.TIME_EXHAUSTED else ""
             return f"{self.status}{late}{self._beside()}"
         if self.gap < BEST:
             return f"{self.outcome}{self._beside()}"
         last = last_gain(self.history) if self.status is Status.CONVERGED else ""
         proven = f"{self.status}{last} The objective is {above_minimum(self.gap)}."
-        if self.gap <= NEAR:
+        if self.gap <= NEAR or self.status is Status.OPTIMAL:
             return f"{proven}{self._beside()}"
         if self.problem.kind != Average.kind:
             return f"{proven} The bound, which is one for a mixture of variances, may limit this more than the search."

@@ -23,12 +23,14 @@ from stratagem.estimators import (
 from stratagem.io.screen import folded
 from stratagem.io.table import Table
 from stratagem.math.number import above_minimum, counted, number_text, percent_apart, users_text
-from stratagem.solvers.problem import Problem, relative_gap
+from stratagem.solvers.problem import Problem, problem_of, relative_gap
 from stratagem.study.literature import SCOPE
 from stratagem.workloads.explicit import counts_users
 from stratagem.workloads.question import is_survey
+from stratagem.workloads.serial import to_data
 
 if TYPE_CHECKING:
+    from stratagem.mechanism.export.certificate_file import Certificate
     from stratagem.workloads import Workload
 
 
@@ -92,6 +94,8 @@ CUT = (
     "more people are needed."
 )
 """What is said of bounds that time cut short, and how to go on."""
+ALL = "over all {:,} queries with their units and weights"
+"""Which queries a bound is on, where only some of them can be compared."""
 FAR = 100.0
 """Ratio above which a number of times is said, not per cents."""
 
@@ -171,8 +175,6 @@ def _people(problem: Problem, bounds: Bounds, rows: Mapping[str, Found], users: 
 
 def minimum_text(problem: Problem, bounds: Bounds, users: int | None) -> str:
     """Return the least number of people that any mechanism needs, for `users` the least error; "" where unknown."""
-    if comparable(problem.workload) is not problem.workload:
-        return ""
     least = fewest_users(problem, bounds) if users is None else least_error(problem, bounds, users)
     return _number(least, users, problem.workload) if least > (1 if users is None else 0) else ""
 
@@ -210,7 +212,18 @@ def least_error(problem: Problem, bounds: Bounds, users: int) -> float:
 
 def _least(problem: Problem, bounds: Bounds) -> float:
     """Return what one user adds to the variance of an answer at least, in the mean over those of the objective."""
-    return problem.least(bounds) / (1 if problem.single else problem.workload.queries)
+    return least_added(problem, bounds) / (1 if problem.single else problem.counting.workload.queries)
+
+
+def least_added(problem: Problem, bounds: Bounds) -> float:
+    """Return what one user adds to the variance of the `comparable` answers at least, by bounds on these alone.
+
+    Zero, which says nothing, where finding those takes long.
+    """
+    if (asked := problem.counting) is problem:
+        return problem.least(bounds)
+    long = problem.single and asked.workload.domain_size > LOOKED_AT
+    return 0.0 if long else asked.least(asked.bounds)
 
 
 def fewer_sentence(
@@ -257,16 +270,20 @@ def _better(ours: Found, published: Sequence[Found], users: int | None) -> str:
 
 
 def minimum_sentence(found: Found, bounds: Bounds) -> str:
-    """Return how far above their proven minimum the people needed are, and the variance that was to be small."""
+    """Return how far above their proven minimum the people needed are, and the variance that was to be small.
+
+    It says whose values each holds for, and of which queries it is where people are needed for others.
+    """
     problem, people = found.problem, ""
+    over = "" if problem.counting is problem else f", {ALL.format(problem.workload.queries)}"
     if minimum_text(problem, bounds, None):
         ratio = people_needed(found) / fewest_users(problem, bounds)
         whose = ", which is proven for the average over the values" * problem.single
-        people = f"People needed {above_minimum(ratio - 1)}{whose}.\n"
+        people = f"People needed {above_minimum(ratio - 1)}{whose or ', for the hardest value'}.\n"
     gap = variance_gap(problem, bounds, found.objective, found.accuracy)
     average = "on average over the values" if problem.prior is None else "on average under the prior"
     cut = f"\n{CUT}" if bounds.cut else ""
-    return f"{people}Variance {above_minimum(gap)}, {WHOSE.get(problem.kind, average)}.{cut}"
+    return f"{people}Variance {above_minimum(gap)}, {WHOSE.get(problem.kind, average)}{over}.{cut}"
 
 
 def variance_gap(problem: Problem, bounds: Bounds, objective: float, accuracy: Accuracy) -> float:
@@ -280,17 +297,27 @@ def variance_gap(problem: Problem, bounds: Bounds, objective: float, accuracy: A
 
 def bound_sentences(problem: Problem, bounds: Bounds) -> str:
     """Return what lower bounds on the objective say of the people that any mechanism needs."""
-    at = f"At epsilon {problem.epsilon:g}"
-    if comparable(problem.workload) is not problem.workload:
-        return (
-            f"{at} the objective of {EVERY} is at least {number_text(bounds.best)}, "
-            "over all queries, which differ in units or weights."
-        )
+    at, asked = f"At epsilon {problem.epsilon:g}", problem.workload
+    if problem.counting is not problem:
+        return f"{at} the objective of {EVERY} is at least {number_text(bounds.best)}, {ALL.format(asked.queries)}."
     least = fewest_users(problem, bounds)
     if least <= 1:
         return f"{at} the lower bound is too small to say how many people are needed."
-    goal = off(problem.workload, answers="every single answer is" if problem.single else "")
+    goal = off(asked, answers="every single answer is" if problem.single else "")
     return f"{at} at least {users_text(least)} people are needed so that {goal}. This holds for {EVERY}."
+
+
+def proof_sentences(found: Certificate) -> str:
+    """Return what a proof of a bound shows, for which queries, and how many people that takes."""
+    asked, epsilon, prior = found.workload, found.proof.epsilon, found.proof.prior
+    under = "" if prior is None else ", under the prior that the file holds"
+    said = (
+        f"At epsilon {epsilon:g} the objective of {EVERY} is at least {found.value:,.6f}{under}. It is for "
+        f"{asked.queries:,} queries of the kind {to_data(asked)['kind']} over domain {asked.domain}."
+    )
+    least = users_needed(problem_of(asked, epsilon, prior=prior).added(found.value) / asked.queries)
+    known = comparable(asked) is asked and least > 1
+    return f"{said}\nSo at least {least:,} people are needed so that {off(asked)}." if known else said
 
 
 def any_estimator_sentences(problem: Problem, bound: AnyEstimator) -> str:

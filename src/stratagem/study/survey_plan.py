@@ -19,7 +19,7 @@ from stratagem.io.screen import brief
 from stratagem.io.table import Table
 from stratagem.math.deadline import granted, within
 from stratagem.math.number import counted, users_text
-from stratagem.math.privacy import surest
+from stratagem.math.privacy import told
 from stratagem.mechanism.usable import LEAST, TOTALS, Usability, usability, verdicts_data
 from stratagem.solvers import Auto, Callback
 from stratagem.study.attacks import percent
@@ -173,10 +173,8 @@ class SurveyPlan(PlannedMechanism):
             yield openly_asked(least, "has standard errors as small for every question")
 
     def meaning(self) -> tuple[str, ...]:
-        believed = (
-            f"Epsilon {self.epsilon:g} means: whoever thinks a person's answers as likely as not before the report is "
-            f"{surest(self.epsilon)} sure of them after it, all questions together."
-        )
+        held = told(self.epsilon, "a person's answers to all questions")
+        believed = f"Epsilon {self.epsilon:g} means: {held}"
         return believed, "A device answers one part of the questions, drawn at random; its report says which."
 
     def values(self) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from stratagem.estimation.question import QuestionAnswers
 from stratagem.io.table import Table, render
 from stratagem.math.deadline import Deadline
 from stratagem.math.number import spread, upper
-from stratagem.math.privacy import surest
+from stratagem.math.privacy import told
 from stratagem.mechanism.usable import estimate_usability, reported
 from stratagem.workloads.explicit import counts_users
 from stratagem.workloads.question import called, is_survey
@@ -104,7 +104,7 @@ class Results:
             intervals="" if found is None else found.intervals,
             impossible="" if found is None or not found.impossible.fact else str(found.impossible),
             epsilon=f"{float(self.mechanism.epsilon):g}",
-            sure=surest(float(self.mechanism.epsilon)),
+            told=told(float(self.mechanism.epsilon), "that answer", "one report"),
             permanent="" if self.mechanism.memo is None else upper(float(self.mechanism.memo.permanent)),
         )
 

@@ -20,7 +20,7 @@ const wordings = new Map(Object.entries(JSON.parse(dataset.questions || "{}")));
 const place = submit && new URL(submit, document.baseURI).href;
 let client = null, record = null, every = [], many = 0; // places and number of the questions that are asked of anybody
 let asked = null, questions = []; // the number of the part that is asked, and its questions
-let consent = null; // whether this person agreed to take part, since this page was loaded; null before they said so
+let consent = false; // whether this person agreed to take part, since this page was loaded
 let fresh = false; // whether the report that is shown was drawn since this page was loaded
 
 document.title = $("question-title").textContent;
@@ -32,8 +32,8 @@ $("ask").addEventListener("submit", (event) => {
 });
 $("send").addEventListener("click", send);
 $("decline").addEventListener("click", () => move({ step: "declined" }));
-$("agree").addEventListener("click", () => agree(true));
-$("refuse").addEventListener("click", () => agree(false));
+$("agree").addEventListener("click", agree);
+$("refuse").addEventListener("click", () => move(record.read().step === "new" ? { step: "refused" } : {})); // another tab may be on
 $("again").addEventListener("click", again);
 await start();
 
@@ -95,21 +95,21 @@ function introduce() {
     + "address, and your browser and its language.";
 }
 
-/** Go on to the question, or end here: then nothing is drawn. */
-function agree(wanted) {
+/** Go on to the question. */
+function agree() {
   try {
-    if (wanted && client.memo) client.part(); // one that cannot be kept asks nothing
+    if (client.memo) client.part(); // one that cannot be kept asks nothing
   } catch (error) {
     return unusable(error);
   }
-  consent = wanted;
+  consent = true;
   move({});
 }
 
 /** Go back to what was drawn, to the question of somebody who sends repeatedly, or to the start of who refused there. */
 function again() {
   const { step, report } = record.read();
-  consent = step === "sent" ? true : null;
+  consent = step === "sent";
   move({ step: report ? "drawn" : "new" });
 }
 
@@ -168,7 +168,8 @@ function withError(one, k) {
   const attribute = client.attributes[k], { element, controls } = one;
   if (!isOther(attribute, valuesOf(attribute) - 1) && !attribute.labels?.includes(OTHER)) {
     const { labels, no_answer: silent } = attribute;
-    const instead = !labels ? "choose the nearest answer" : silent ? "choose “No answer”" : "please do not answer";
+    const instead = !labels ? "choose the nearest answer" : silent ? "choose “No answer”"
+      : "choose the nearest answer, or do not take part";
     element.append(make("p", { className: "hint" }, `If none fits, ${instead}.`));
   }
   const error = make("p", { id: `answer-${k}-error`, className: "error", role: "alert" });
@@ -203,16 +204,16 @@ function move(change) {
 
 /** Show where this device stands. */
 function show() {
-  const { step, report, times, tried } = record.read(), waits = step === "drawn", asks = step === "new" && consent === true;
+  const { step, report, times, tried } = record.read(), waits = step === "drawn", asks = step === "new" && consent;
   if (asks && drawnPart() !== asked) ask(drawnPart());
-  $("start").hidden = step !== "new" || consent !== null;
+  $("start").hidden = step !== "new" || consent;
   $("ask").hidden = !asks;
   $("review").hidden = !waits;
-  $("done").hidden = step !== "sent" && step !== "declined" && (step !== "new" || consent !== false);
+  $("done").hidden = !["sent", "declined", "refused"].includes(step);
   $("who").open = $("who").firstElementChild.hidden = !$("start").hidden; // later it can be unfolded
   $("once").textContent = once();
-  $("forgetful").hidden = record.lasting || (step === "new" && !asks);
-  $("shared").hidden = !submit || !record.lasting || step === "declined" || (times === 0 && (step === "new" || (waits && fresh)));
+  $("forgetful").hidden = record.lasting || step === "refused" || (step === "new" && !asks);
+  $("shared").hidden = !submit || !record.lasting || ["declined", "refused"].includes(step) || (times === 0 && (step === "new" || (waits && fresh)));
   $("facts").replaceChildren(...terms(facts()));
   $("outcome").textContent = "";
   $("send").textContent = tried ? "Send again" : "Send";
@@ -221,7 +222,7 @@ function show() {
   $("report").textContent = waits ? JSON.stringify(report, null, 2) : "";
   if (step === "sent") tellSent(times);
   if (step === "declined") tellDeclined(tried);
-  if (step === "new" && consent === false) tellRefused();
+  if (step === "refused") tellRefused();
 }
 
 /** Return in words how long what will be drawn stands; nothing on a page that sends nothing. */
@@ -237,7 +238,8 @@ function once() {
 
 function tellRefused() {
   $("done-title").textContent = "Nothing was sent.";
-  $("done-text").textContent = "You do not take part. You can close this page.";
+  const kept = submit && record.lasting ? " This browser keeps that, so that you are not asked again: whoever uses it can see it." : "";
+  $("done-text").textContent = `You do not take part.${kept} You can close this page.`;
   $("again").hidden = false;
   $("again").textContent = "Back";
 }
@@ -404,8 +406,9 @@ function chances(part) {
 /** Return what reports tell about the person who sends them, in words. */
 function learnt() {
   const { memo } = client.bundle, sure = sureness(memo ? client.permanent : client.epsilon);
-  const seen = memo ? "everything that you send about this answer, however often" : "what you send";
-  const told = `Somebody who was 50 % sure of your answer before can be at most ${sure} sure of it after seeing ${seen}.`;
+  const seen = memo ? "everything that you send about this answer, however often," : "what you send";
+  const told = `Whoever thinks a guess of your answer 50 % likely before seeing ${seen} can think it at most ${sure} likely `
+    + "afterwards. At 50 % they would have learnt nothing, at 100 % everything.";
   if (!memo) return told;
   const [two, three] = [2, 3].map((values) => sureness(values * client.permanent));
   return `${told} If your answer changes, the new one counts for itself, and the change may be seen: with two different `
@@ -428,9 +431,9 @@ function facts() {
     "Sent to": place || "nowhere",
     "Not sent": "whether what is sent holds your own answer, cookies; the server sees your network address, browser and language, as every server does",
     "Kept here": memo
-      ? `${isSurvey() ? "which questions it asks, " : ""}a permanent report for each possible answer, a report that waits, and how many were sent; never which answer you gave`
+      ? `${isSurvey() ? "which questions it asks, " : ""}a permanent report for each possible answer, a report that waits, and how many were sent, or that you refused; never which answer you gave`
       : submit && record.lasting
-        ? `${isSurvey() ? "which questions it asks, " : ""}a report that waits, and that it was sent; never which answer you gave`
+        ? `${isSurvey() ? "which questions it asks, " : ""}a report that waits, and that it was sent, or that you refused; never which answer you gave`
         : "nothing",
   };
 }

@@ -1,4 +1,4 @@
-/* stratagem: what a device remembers of one survey: the part and the report that were drawn, and that it was sent. */
+/* stratagem: what a device remembers of one survey: the part and the report that were drawn, and that it was sent or refused. */
 
 const FRESH = { step: "new", times: 0, tried: false };
 
@@ -17,7 +17,7 @@ export function keeps() {
 
 /** Where this device stands, in the storage of the browser, or in memory where that keeps nothing.
  *
- * `step` is "new", "drawn", "declined" or "sent"; `report` is what was drawn and not sent, and was `tried` if it may have
+ * `step` is "new", "refused" (before anything was drawn), "drawn", "declined" or "sent"; `report` is what was drawn and not sent, and was `tried` if it may have
  * arrived; `times` counts the reports that were sent. `part` is that which was drawn and not answered, of a survey. An
  * answer is never kept, nor a report that was sent.
  */
@@ -34,7 +34,7 @@ export class Record {
     if (this.name === null || !this.lasting) return this.held;
     try {
       const { step, times, tried, report, part } = JSON.parse(localStorage.getItem(this.name));
-      const known = ["drawn", "declined"].includes(step) ? this.isReport(report) : ["new", "sent"].includes(step);
+      const known = ["drawn", "declined"].includes(step) ? this.isReport(report) : ["new", "refused", "sent"].includes(step);
       if (known && Number.isInteger(times)) return { step, times, tried: tried === true, report, part };
     } catch {} // no storage, or nothing in it that is ours
     return this.held;

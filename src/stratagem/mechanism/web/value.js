@@ -97,7 +97,8 @@ function binned(name, edges, size, zone, whole) {
     }
     return below;
   };
-  const what = `${whole ? "a whole number" : numbers ? kind : "a date or time"} from ${texts[0]} to below ${texts[last]}`;
+  const end = whole ? BigInt(texts[last]) - 1n : `below ${texts[last]}`; // as the form says it
+  const what = `${whole ? "a whole number" : numbers ? kind : "a date or time"} from ${texts[0]} to ${end}`;
   return [place, `${what}${other ? `, or "${OTHER}"` : ""}`];
 }
 

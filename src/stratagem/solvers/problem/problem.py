@@ -12,7 +12,7 @@ import numpy as np
 
 from stratagem.bounds import Bounds, Case, Duals, lower_bounds, noiseless, tighten
 from stratagem.bounds.duals import LinearDual, WeightedDual, weighted_dual
-from stratagem.estimators import Accuracy, Estimator
+from stratagem.estimators import Accuracy, Estimator, comparable
 from stratagem.math.privacy import uniform
 from stratagem.solvers.problem.constraint import Constraint
 from stratagem.workloads import Workload
@@ -108,6 +108,13 @@ class Problem(ABC):
     def levelled(self) -> Problem:
         """The problem to search for and to compute variances of: of the queries without outweighing means."""
         return self if self.apart is None else replace(self, workload=self.apart.rest)
+
+    @final
+    @cached_property
+    def counting(self) -> Problem:
+        """The problem of the `comparable` queries alone, without weights; itself where these are all."""
+        chosen = comparable(self.workload)
+        return self if chosen is self.workload else replace(self, workload=chosen)
 
     @final
     def least(self, bounds: Bounds) -> float:
