@@ -18,6 +18,7 @@ from stratagem.math.deadline import within
 from stratagem.math.number import spread, users_text
 from stratagem.solvers.problem import problem_of
 from stratagem.workloads import Domain, Workload
+from stratagem.workloads.centring import estimated
 from stratagem.workloads.combined import Stack, Weighted
 from stratagem.workloads.explicit import counts_users
 from stratagem.workloads.identity import Identity
@@ -211,7 +212,7 @@ def estimate_usability(
     gaps = max(len(one.values.outside) for one in own or found.naming.attributes)
 
     def seen() -> float:
-        return float(np.square(shown.standard_errors).mean()) / found.users
+        return float(np.square(shown.standard_errors).sum()) / estimated(shown.workload) / found.users
 
     def expected() -> float:
         with suppress(ValueError):  # the exact variance of some queries alone need not be known
@@ -240,16 +241,17 @@ def _expected(workload: Workload, through: Estimator) -> float:
     """Return what a person adds to the variance of an answer at most; of some of very many values typically."""
     match workload:
         case SomeQueries() if workload.domain_size > WRITTEN:
-            return float(through.variances(_some(workload)).mean())
+            some = _some(workload)
+            return float(through.variances(some).sum()) / estimated(some)
     return mean_variance(workload, through, through.accuracy(workload))
 
 
 def _size(workload: Workload) -> float:
-    """Return the root mean square of max w - min w over the queries w."""
+    """Return the root mean square of max w - min w over the `estimated` queries w."""
     if counts_users(workload):
         return 1.0
     least, most = extremes(workload)
-    return math.sqrt(float(np.square(most - least).mean()))
+    return math.sqrt(float(np.square(most - least).sum()) / estimated(workload))
 
 
 def _limit(workload: Workload) -> float:
@@ -338,7 +340,7 @@ def _least(workload: Workload, epsilon: float) -> float:
     """
     problem = problem_of(workload, epsilon)
     with within(0.0):
-        return problem.least(problem.bounds) / workload.queries
+        return problem.least(problem.bounds) / estimated(workload)
 
 
 def _coarser(workload: Workload, values: int) -> Workload | None:

@@ -25,6 +25,7 @@ from stratagem.study.row import ALPHA, Row
 from stratagem.study.solution import Solution
 from stratagem.study.summary import MINIMUM, OURS, fewest_users, less, people_needed, text
 from stratagem.workloads import DomainLike
+from stratagem.workloads.centring import estimated
 from stratagem.workloads.given import WorkloadLike, workload_of
 
 if TYPE_CHECKING:
@@ -229,7 +230,7 @@ class Sweep(Recorded):
         silent = any(users == 1 for users in self.users_needed()[BOUND])
         needed = (
             f"People needed: for {goal(self.comparisons[0].workload)}. Typical answer: root mean square over the "
-            "queries. Both hold whatever people answer."
+            "queries whose answers are not known exactly. Both hold whatever people answer."
         )
         return "\n".join(filter(None, (needed, SILENCE if silent else "", self.late_sentence)))
 
@@ -261,7 +262,8 @@ def _least(comparison: Comparison) -> float:
     Zero where only some queries are `comparable`: the bound is on all of them.
     """
     whole = comparable(comparison.workload) is comparison.workload
-    return comparison.fewest_users * ALPHA if whole else 0.0
+    asked = comparison.workload
+    return comparison.fewest_users * ALPHA * asked.queries / estimated(asked) if whole else 0.0
 
 
 def sweep(

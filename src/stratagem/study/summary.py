@@ -25,6 +25,7 @@ from stratagem.io.table import Table
 from stratagem.math.number import above_minimum, counted, number_text, percent_apart, users_text
 from stratagem.solvers.problem import Problem, relative_gap
 from stratagem.study.literature import SCOPE
+from stratagem.workloads.centring import estimated
 from stratagem.workloads.explicit import counts_users
 from stratagem.workloads.question import is_survey
 
@@ -47,7 +48,7 @@ class Found:
 
     @cached_property
     def mean_variance(self) -> float:
-        """The variance that one user of the worst type adds to an answer, in the mean over `comparable` queries."""
+        """The variance that one user of the worst type adds to an answer: mean of the `comparable` and `estimated`."""
         return mean_variance(self.problem.workload, self.estimator, self.accuracy)
 
     @cached_property
@@ -58,8 +59,8 @@ class Found:
     def users_for(self, error: float = ERROR) -> Users:
         """Return the users needed for a standard error, as a share of the users, if all had the worst type.
 
-        First for the root mean square over the queries, then for every single answer; None in place of the second
-        where the queries are too many to be looked at one by one.
+        First for the root mean square over the `estimated` answers, then for every single answer; None in place of the
+        second where the queries are too many to be looked at one by one.
 
         Raises:
             ValueError: if the error is not a positive number.
@@ -210,7 +211,7 @@ def least_error(problem: Problem, bounds: Bounds, users: int) -> float:
 
 def _least(problem: Problem, bounds: Bounds) -> float:
     """Return what one user adds to the variance of an answer at least, in the mean over those of the objective."""
-    return problem.least(bounds) / (1 if problem.single else problem.workload.queries)
+    return problem.least(bounds) / (1 if problem.single else estimated(problem.workload))
 
 
 def fewer_sentence(

@@ -41,6 +41,7 @@ from stratagem.study.solution import Solution
 from stratagem.study.summary import minimum_sentence, openly_asked
 from stratagem.study.two_rounds import advice
 from stratagem.workloads import weighted
+from stratagem.workloads.centring import estimated
 from stratagem.workloads.given import read_survey
 from stratagem.workloads.question import asked_together
 from stratagem.workloads.survey import SurveyFile
@@ -144,7 +145,7 @@ class SurveyPlan(PlannedMechanism):
     def answer(self) -> list[str | Table]:
         people, many = users_text(self.users), counted(len(self.questions), "question")
         said = f"{people} people, {many}, epsilon {self.epsilon:g} for the whole survey.\n{self.enough}"
-        about = "Errors are standard errors, as shares of all people, or of a mean in its unit."
+        about = "Errors are standard errors of what is not known exactly, as shares of all people, or of a mean in its unit."
         names, coarser = {one.attribute.name: one.name for one in self.columns}, self.coarser
         useless = [
             f"{one.name}: {verdict}{such_as(coarser.get(one.name, ''), names.get(one.name, ''))}"
@@ -373,7 +374,7 @@ def _planned(
             )
         else:
             counts = asked_together([weighted(one.workload, one.entry.weight) for one in counting])
-            size = sum(one.entry.weight**2 * one.workload.queries for one in counting)
+            size = sum(one.entry.weight**2 * estimated(one.workload) for one in counting)
             solution, complete = least_budget(
                 counts, people, error, solve, lambda found: _needed(found, counting, error), size
             )
