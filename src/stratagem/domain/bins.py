@@ -13,7 +13,7 @@ from itertools import count, pairwise
 from typing import Any, ClassVar
 
 from stratagem.domain.moment import instant, rule, shortest, spaced_moments, steps_text, whole_days
-from stratagem.domain.rounding import floor, spaced_text, whole
+from stratagem.domain.rounding import evenly, floor, spaced_text, whole
 from stratagem.domain.values import ABSENT, NO_ANSWER, OTHER, UNEVEN, Bin, Place, Values, is_missing, silence
 from stratagem.io.numeral import EXACT, decimal_text, parse_decimal, parse_number
 
@@ -236,6 +236,15 @@ class Bins(Values):
 
     def apart(self, low: int, high: int) -> tuple[int, ...]:
         return tuple(range(max(low, self.bins), high + 1))
+
+    def shorter(self, name: str) -> str:
+        """Return a sentence on a last bin that is shorter than the others, and on steps without one; else nothing."""
+        steps = [] if self.moments else evenly(self._keys)
+        better = f": steps of {' or '.join(map(decimal_text, steps))} leave none" if steps else ""
+        return (
+            better
+            and f"The last bin of {name}, {self.text(self.bins - 1, self.bins - 1)}, is shorter{better}."
+        )
 
     def fit(self, size: int) -> Bins:
         if size != self.size:
