@@ -15,6 +15,7 @@ from stratagem.mechanism.usable import LEAST
 from stratagem.report.content import Cover, ReportContent, along
 from stratagem.report.verdict import verdict
 from stratagem.workloads.given import read_entry, read_survey, stated_epsilon
+from stratagem.workloads.survey import written
 
 ROWS = 4 * MANY
 PEOPLE = {
@@ -51,7 +52,7 @@ def test_the_errors_of_a_question_are_those_of_its_queries_in_the_solution(found
         W, n = one.workload, found.domain.size
         per_type = [st.per_query_variance(W, found.solution.strategy, np.eye(n)[u]).mean() for u in range(n)]
         hardest = max(per_type)
-        if one.entry.kind == "prefix":  # everybody is known, and is no error of the mean
+        if "prefix" in one.entry.on.values():  # everybody is known, and is no error of the mean
             hardest *= W.queries / (W.queries - 1)
         error = found.errors(one).root_mean_square
         assert mean_variance(W, through, through.accuracy(W)) == pytest.approx(hardest, rel=1e-6)
@@ -353,3 +354,27 @@ def test_coarser_values_are_no_way_for_a_table_of_several_attributes():
     (verdict,) = st.plan(people, [("a", "b")], seconds=2.0).verdicts
     assert not verdict.usable
     assert "coarser" not in str(verdict)
+
+
+def test_a_survey_file_is_told_what_to_write_into_it(tmp_path):
+    """The options of columns, which a survey file refuses, are lines of it there."""
+    rows = [f"{18 + k % 60},{'yes' if k % 2 else 'no'}" for k in range(200)] + ["-99,yes"] * 20
+    (tmp_path / "people.csv").write_text("\n".join(["how old,smokes", *rows]))
+    asked = '[attributes.age]\ncolumn = "how old"\nbins = "-100:100:50"\n[attributes.smokes]\nlabels = ["no", "yes"]\n'
+    query = '[[query]]\non = { age = "prefix" }\n[[query]]\non = { smokes = "identity" }\n'
+    path = tmp_path / "people.toml"
+    path.write_text(f'title = "people"\ndata = "people.csv"\n{asked}{query}')
+    (said,) = (note for note in st.plan(path, seconds=5).notes() if "placeholder" in note)
+    assert said.endswith('say so with missing = ["-99"] below [attributes.age].')
+    path.write_text(path.read_text().replace("bins =", 'missing = ["-99"]\nbins ='))
+    assert not any("placeholder" in note for note in st.plan(path, seconds=5).notes())
+
+
+def test_what_is_advised_of_columns_is_written_as_lines_of_a_survey_file():
+    for given, line in {
+        "by_column={'a': {'missing': ['?', \"don't\"]}}": 'missing = ["?", "don\'t"]',
+        "mapping={'five': '5'}": 'map = { five = "5" }',
+        "by_column={'a b': {'date_format': 'day-first'}}": 'date_format = "day-first"',
+    }.items():
+        assert written(f"If so, {given} says so.", "a") == f"If so, {line} below [attributes.a] says so."
+    assert written("labels {'a'} and missing={'a", "a") == "labels {'a'} and missing={'a"

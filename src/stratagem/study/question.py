@@ -25,7 +25,7 @@ from stratagem.study.plan import described, proposed
 from stratagem.workloads import Workload
 from stratagem.workloads.explicit import counts_users
 from stratagem.workloads.recipe import QueryEntry
-from stratagem.workloads.survey import SurveyFile
+from stratagem.workloads.survey import SurveyFile, written
 
 LARGEST = 4096
 """Most cells of a table that is planned."""
@@ -105,8 +105,11 @@ class Column:
         """Return which values people choose from, and which rows are in none of the others."""
         return sentences(self.name, self.proposal, self.x, self.others)
 
-    def notes(self) -> Iterator[str]:
-        """Yield what is to be done about the values, each in a sentence."""
+    def notes(self, *, file: bool = False) -> Iterator[str]:
+        """Yield what is to be done about the values, each in a sentence, in a survey `file` if that states them."""
+        yield from (written(one, self.attribute.name) for one in self._notes()) if file else self._notes()
+
+    def _notes(self) -> Iterator[str]:
         yield from cautions(self.name, self.proposal, self.placeholders)
         read = filter(None, (said(dict(self.proposal.values.spellings)), *self.remarks))
         yield from (f"{self.name}: {sentence}" for sentence in read)

@@ -145,7 +145,7 @@ class SurveyPlan(PlannedMechanism):
     def answer(self) -> list[str | Table]:
         people, many = users_text(self.users), counted(len(self.questions), "question")
         said = f"{people} people, {many}, epsilon {self.epsilon:g} for the whole survey.\n{self.enough}"
-        about = "Errors are standard errors of what is not known exactly, as shares of all people, or of a mean in its unit."
+        about = "Errors are standard errors of what is not known exactly, as shares of people or of a mean in its unit."
         names, coarser = {one.attribute.name: one.name for one in self.columns}, self.coarser
         useless = [
             f"{one.name}: {verdict}{such_as(coarser.get(one.name, ''), names.get(one.name, ''))}"
@@ -186,7 +186,7 @@ class SurveyPlan(PlannedMechanism):
 
     def notes(self) -> tuple[str, ...]:
         found = [PERHAPS.format(self.stated_in, self.data)] * self.perhaps_read
-        found += [note for one in self.columns for note in one.notes()]
+        found += [note for one in self.columns for note in one.notes(file=bool(self.stated_in))]
         rounds, late = (
             advice(self.solution, self.users, [one.x for one in self.columns]),
             self.ranked.late_sentence,
