@@ -11,7 +11,7 @@ import pytest
 import stratagem as st
 from stratagem.domain.columns import MANY
 from stratagem.estimators import mean_variance
-from stratagem.mechanism.usable import LEAST
+from stratagem.mechanism.usable import LEAST, usability
 from stratagem.report.content import Cover, ReportContent, along
 from stratagem.report.verdict import verdict
 from stratagem.workloads.given import read_entry, read_survey, stated_epsilon
@@ -199,7 +199,7 @@ def test_too_few_people_are_said_question_by_question(found):
     plan = replace(found, users=30)
     assert [one.usable for one in plan.verdicts] == [False] * 3
     assert found.verdicts[1].usable
-    assert "smokes: Not usable with 30 people" in str(plan)
+    assert [row[0] for row in plan.table().rows if "no" in row] == ["age", "smokes", "region x smokes"]
     assert [LEAST in " ".join(str(one).split()) for one in (plan, found)] == [False, True]
 
 
@@ -338,7 +338,7 @@ def test_coarser_bins_are_offered_where_proposed_ones_are_too_many(tmp_path):
     plan = st.plan(people, seconds=4.0)
     assert not plan.verdicts[0].usable
     bins = plan.coarser["age"]
-    assert f"For example values={{'age': st.bins({bins!r})}}." in " ".join(str(plan).split())
+    assert f"For example values={{'age': st.bins({bins!r})" in " ".join(str(plan).split())
     assert f'# coarser, for so few people: bins = "{bins.removesuffix(",whole")}"\n' in plan.survey_file()
     path = tmp_path / "survey.toml"
     path.write_text(plan.survey_file())
@@ -378,3 +378,34 @@ def test_what_is_advised_of_columns_is_written_as_lines_of_a_survey_file():
     }.items():
         assert written(f"If so, {given} says so.", "a") == f"If so, {line} below [attributes.a] says so."
     assert written("labels {'a'} and missing={'a", "a") == "labels {'a'} and missing={'a"
+
+
+def test_a_plan_of_six_questions_says_once_what_it_says_of_several():
+    """Ways out stand in the table: a paragraph a question made 85 lines of it."""
+    columns = {f"c{k}": [f"{j % 3}th" for j in range(300)] for k in range(6)}
+    plan = st.plan(columns, users=100, seconds=20.0)
+    assert not any(one.usable for one in plan.verdicts)
+    assert len(str(plan).splitlines()) <= 45
+    said = " ".join(str(plan).split())
+    assert said.count("Usable is up to 16.7 %, half of the mean answer of 33.3 %.") == 1
+    assert said.count("were read from the data") == 1
+    lines = {row[0]: row[-3:] for row in plan.table().rows}
+    for one, judged in zip(plan.questions, plan.verdicts, strict=True):
+        assert lines[one.name][0] == f"{judged.ways.people:,}"
+        assert lines[one.name][1] == str(judged.ways.epsilon)
+
+
+def test_the_answer_that_is_far_less_accurate_than_most_is_named(found):
+    """Beside the typical error, in the verdict of plans and pages; of usable questions as well."""
+    workload = st.histogram("region=4")
+
+    def judged(worst):
+        return usability(workload, 1.0, 100, 0.1, single=lambda: np.array([0.1, 0.1, worst, 0.1]))
+
+    assert judged(0.39).widest == ""
+    far = judged(5.3)
+    assert far.widest == "the widest interval, ± 45.1 %, is that of region = 2"
+    assert f"; {far.widest}; usable is" in str(far)
+    plan = replace(found)
+    plan.__dict__["verdicts"] = (far, *found.verdicts[1:])
+    assert f"age: {far.widest}." in str(plan)

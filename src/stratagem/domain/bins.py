@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, time
 from decimal import Decimal
@@ -379,10 +379,10 @@ def coarser(edges: Sequence[str], enough: int | None) -> str:
     return spaced_text(first * step, last * step, step) if last - first > 1 else kept
 
 
-def such_as(bins: str, column: str = "") -> str:
-    """Return what is to be given for these bins, of a column among others by its name; nothing without them."""
-    known = f"st.bins({bins!r})"
-    return f" For example values={f'{{{column!r}: {known}}}' if column else known}." if bins else ""
+def such_as(bins: Mapping[str, str]) -> str:
+    """Return what is to be given for these bins, by column, or by "" for the only one; nothing without them."""
+    known = ", ".join(f"{column!r}: " * bool(column) + f"st.bins({one!r})" for column, one in bins.items())
+    return f" For example values={known if '' in bins else f'{{{known}}}'}." if known else ""
 
 
 def as_whole(values: Values, counts: Iterable[str | None]) -> Any:

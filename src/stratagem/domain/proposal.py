@@ -347,10 +347,9 @@ def completed(proposal: Proposal, counts: Mapping[str | None, int]) -> Proposal:
 
 def cautions(column: str, proposal: Proposal, coded: Mapping[str, int]) -> tuple[str, ...]:
     """Return what is to be done about values that were read from the data, and about placeholders among them."""
-    option = "edges" if proposal.ordered else "labels"
     read = (
-        f"These {option} were read from the data and tell something about them: if these are the people to protect, "
-        f"state {option} that you know without the data."
+        "These values were read from the data and tell something about them: if these are the people to protect, "
+        "state values that you know without the data."
     )
     texts = () if proposal.ordered else filter(AMOUNT.fullmatch, proposal.values.texts)
     marked = [text for text in texts if not text.replace(".", "").isdigit()]
