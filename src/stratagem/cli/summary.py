@@ -11,7 +11,7 @@ from typer import Argument, Option
 from stratagem.cli.command import chosen, options
 from stratagem.cli.interruption import note, note_incomplete, progress
 from stratagem.cli.optimise import marked
-from stratagem.cli.option import FORCE, WORKLOAD_EPSILON, check_free, stated_title
+from stratagem.cli.option import FORCE, WORKLOAD_EPSILON, check_free, stated_words
 from stratagem.cli.output import write
 from stratagem.cli.request import AskedOptions, Request, is_saved, read_budgets, requested
 from stratagem.math.deadline import deadline, within
@@ -51,9 +51,14 @@ def summary(
     epsilon: WORKLOAD_EPSILON = None,
     asked: AskedOptions,
     survey: CoverOptions,
-    out: Annotated[Path, Option("-o", "--out", help="The page to write, an .html file.")] = Path(
-        "summary.html"
-    ),
+    out: Annotated[
+        Path | None,
+        Option(
+            "-o",
+            "--out",
+            help="The page to write, by default summary.html; where it exists, FILE.summary.html of a mechanism file.",
+        ),
+    ] = None,
     over: Annotated[
         str | None,
         Option(
@@ -74,6 +79,10 @@ def summary(
     from stratagem.report.page import check_page
 
     saved = is_saved(workload, epsilon, asked)
+    if out is None:
+        first = Path("summary.html")
+        taken = saved and first.exists() and not force
+        out = Path(f"{Path(workload).name.split('.')[0]}.{first}") if taken else first
     check_page(out)
     check_free(out, force=force)
     page = out, None if over is None else [*map(check, read_budgets(over))], Cover(**asdict(survey))
@@ -81,7 +90,9 @@ def summary(
         _write_saved(Path(workload), asked, *page)
     else:
         with requested(workload, epsilon, asked) as request:
-            _write_found(request, stated_title(workload) or request.name, *page, quick=quick)
+            title, about = stated_words(workload)
+            page = *page[:2], replace(page[2], about=about)
+            _write_found(request, title or request.name, *page, quick=quick)
     write(f"{out} holds the summary: open it in a browser")
 
 
