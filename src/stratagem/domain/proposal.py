@@ -383,7 +383,7 @@ def sentences(column: str, proposal: Proposal, x: np.ndarray, rest: Mapping[str,
     ]
     return (
         f"{column}: {number} {kind if number > 1 else kind[:-1]}{names} ({proposal.rule}): {option}",
-        *filter(None, [proposal.ordered and values.shorter(column)]),
+        *filter(None, [values.shorter(column)]),
         *counted,
         *([f"{left:,} {rows} are left out{why}."] if left else []),
         *([MOSTLY.format(column)] if values.other is not None and 2 * x[values.other] > x.sum() else []),

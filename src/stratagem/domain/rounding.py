@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from itertools import count, pairwise
+from typing import Any
 
 from stratagem.domain.values import is_missing
 from stratagem.io.numeral import EXACT, decimal_text, parse_decimal
@@ -125,7 +126,7 @@ def spaced_text(start: Decimal, stop: Decimal, step: Decimal) -> str:
     return ":".join(map(decimal_text, (start, stop, step)))
 
 
-def placeholders(counts: Mapping[str | None, int]) -> dict[str, int]:
+def placeholders(counts: Mapping[Any, int]) -> dict[str, int]:
     """Return the texts that look like placeholders among real numbers, with their rows, the most frequent first.
 
     These are infinities; -1, -9 and nines below numbers none of which is negative; and nines far above all others.

@@ -309,12 +309,12 @@ def _reason(share: float, counts: bool) -> str:
 
 def _widest(workload: Workload, single: Callable[[], np.ndarray], users: int, share: float) -> str:
     """Return how wide the interval of the least accurate answer is, in words, where it is far wider than most."""
-    few = 1 < workload.queries < LOOKED_AT and 0 < share <= HALF
-    worst = int(np.argmax(each := single())) if few else 0
-    if not few or (error := math.sqrt(each[worst] / users)) <= FAR * share:
+    if not (1 < workload.queries < LOOKED_AT and 0 < share <= HALF):
         return ""
-    wide = 100 * standard_errors_each_side(CONFIDENCE) * error
-    return f"the widest interval, ± {wide:.3g} %, is that of {Naming.of(workload).label(worst)}"
+    worst = int(np.argmax(each := single()))
+    wide = 100 * standard_errors_each_side(CONFIDENCE) * (error := math.sqrt(each[worst] / users))
+    far = error > FAR * share
+    return far * f"the widest interval, ± {wide:.3g} %, is that of {Naming.of(workload).label(worst)}"
 
 
 def _stated(workload: Workload, allowed: float) -> str:

@@ -29,7 +29,6 @@ from stratagem.solvers import Auto, Callback
 from stratagem.strategies import MatrixStrategy
 from stratagem.study.optimisation import optimise
 from stratagem.workloads import Workload
-from stratagem.workloads.centring import estimated
 from stratagem.workloads.given import WorkloadLike, workload_of
 from stratagem.workloads.merged import Spread, about, with_merged
 from stratagem.workloads.naming import Naming
@@ -199,7 +198,7 @@ class Scale:
         for shares in self.learned(counts).T:
             starts = self.starts(shares, many)
             two.append(error(starts, np.add.reduceat(shares, starts), users - few))
-        queries = estimated(self.asked)
+        queries = self.asked.queries
         return Gain(one / queries, min([one, *coarser]) / queries, float(np.mean(two)) / queries, few)
 
     def _error(self, V: np.ndarray, p: np.ndarray, starts: np.ndarray, D: np.ndarray, users: int) -> float:
