@@ -199,7 +199,8 @@ class Told:
         told = getattr(found, "left_out", ())  # before the search
         yield from apart(found.parts(one for one in self.notes if one not in told))
         facts = {
-            "saved": f"{self.out} (mechanism file (bundle)), {self.page} (the summary)",
+            "saved": f"{self.out} (mechanism file (bundle) for all commands)",
+            "and": f"{self.page} (the summary: open it in a browser)",
         }
         kept = to_keep(self.out, found.mechanism)
         if stated is None:
