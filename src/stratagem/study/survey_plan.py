@@ -173,8 +173,8 @@ class SurveyPlan(PlannedMechanism):
 
     def parts(self, notes: Iterable[str]) -> list[str | Table]:
         notes = *refusing({one.name: one.proposal for one in self.columns}), *notes
-        below = *self.values(), " ".join(notes)
-        return [*self.answer(), " ".join((*self.meaning(), *self.proofs())), "\n".join(filter(None, below))]
+        below = *self.values(), " ".join(notes), " ".join(self.proofs())
+        return [*self.answer(), " ".join(self.meaning()), "\n".join(filter(None, below))]
 
     def proofs(self) -> tuple[str, ...]:
         proven = minimum_sentence(self.solution, self.solution.bounds)
