@@ -126,7 +126,7 @@ class Accuracy:
 
         Normalised variance: the variance of an answer divided by N, averaged over the p queries, with the
         answers as fractions of the N users (McKenna et al., VLDB 2020, Corollary 5.3). It is the square of the
-        standard error as a share of the users, so that a standard error of 1 %, root mean square over the queries,
+        standard error as a share of the users, so that a standard error of 1 %, root mean square over all queries,
         takes samples_for(0.0001) users; single answers may take more, as `Solution.users_for` says.
 
         Raises:
