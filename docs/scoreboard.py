@@ -29,6 +29,7 @@ from stratagem.io.target import written_atomically
 from stratagem.study.ranking import OPTIMISED
 from stratagem.study.row import DETAILED
 from stratagem.study.two_rounds import REST, numeric
+from stratagem.workloads.centring import estimated
 from stratagem.workloads.marginals import Marginals
 
 TARGET = Path(__file__).with_suffix(".md")
@@ -339,7 +340,10 @@ def compared(case: Case, epsilon: float) -> tuple[st.Comparison, float]:
     if data.ndim == 1 and len(data) <= DETAILED:
         comparison = comparison.on(data)
         assert comparison.least_error is not None
-        return comparison, comparison.least_error / users
+        few = math.sqrt(
+            estimated(case.workload) / case.workload.queries
+        )  # of all answers, as the errors here
+        return comparison, few * comparison.least_error / users
     added = comparison.compared[OPTIMISED].problem.added(comparison.bounds.best)
     return comparison, math.sqrt(added / (users * case.workload.queries))
 

@@ -13,7 +13,7 @@ from mechanisms import mechanism
 from stratagem.bounds import RULES, Bound, Bounds
 from stratagem.cli import interruption
 from stratagem.cli.interruption import progress
-from stratagem.cli.output import continued, write, write_table
+from stratagem.cli.output import continued, translated, write, write_table
 from stratagem.estimators import ask, users_needed
 from stratagem.io.table import Table
 from stratagem.math.deadline import within
@@ -260,3 +260,9 @@ def test_the_question_that_a_file_states_is_the_one_to_ask(tmp_path, capsys):
     status, out, _ = run(capsys, "optimise", file, "--epsilon", "1", *QUICK, "-o", found)
     assert status == 0
     assert "--question 'How old are you?'" in plain(out)
+
+
+def test_bins_of_several_columns_are_an_option_each():
+    said = "For example values={'age': st.bins('0:9:3'), 'b c': st.bins('-1:1:1')}."
+    assert translated(said) == "For example --edges age=0:9:3 --edges 'b c=-1:1:1'."
+    assert translated("values=st.bins('0:9:3'), 'x'") == "--edges 0:9:3, 'x'"

@@ -19,7 +19,7 @@ from stratagem.domain.proposal import (
     sentences,
     stated,
 )
-from stratagem.domain.rounding import round_steps, roundest
+from stratagem.domain.rounding import placeholders, round_steps, roundest
 
 
 def column(values) -> Counter:
@@ -340,3 +340,29 @@ def test_texts_that_stand_for_no_number_are_named_with_their_rows():
     counts = {**ages, "N/A": 18, None: 56}
     assert found_values(counts, "age").remarks(counts) == ("'N/A' (18 rows) counts as 'no answer'.",)
     assert found_values(ages | {None: 56}, "age").remarks(ages | {None: 56}) == ()
+
+
+@pytest.mark.parametrize("code", ["-99", "999"])
+def test_what_looks_like_a_placeholder_is_in_no_proposed_bin(code):
+    """It is said with the bins, and once more first of all cautions; its rows count as "other"."""
+    counts = column([*range(18, 78)] * 9) + Counter({code: 20})
+    plain, found = (found_values(one, "age") for one in (column([*range(18, 78)] * 9), counts))
+    assert found.values.edges == (*plain.values.edges, "other")
+    assert found.rule == f"{plain.rule}; {code!r} looks like a placeholder for no answer and is in none"
+    assert found.count(counts)[0][found.values.other] == 20
+    first, *_ = cautions("age", found, placeholders(counts))
+    assert first.startswith("age holds numbers that look like placeholders")
+
+
+def test_a_shorter_last_bin_is_said_with_steps_that_leave_none():
+    for edges, words in {
+        "15:100:7,whole": "The last bin of age, 99, is shorter: steps of 5 or 17 leave none.",
+        "15:99:7,whole": "",
+        "0:1:0.3": "The last bin of age, 0.9 to below 1, is shorter: steps of 0.2 or 0.5 leave none.",
+        "15:22:9,other": "",
+        "0,1,5": "",
+        "2026-01-01:2026-02-15:1mo": "",
+    }.items():
+        proposal = stated(Bins.parse(edges))
+        said = sentences("age", proposal, np.zeros(proposal.values.size), {})
+        assert [one for one in said if "shorter" in one] == [words] * bool(words)

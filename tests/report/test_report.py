@@ -755,3 +755,17 @@ def test_a_page_states_the_bound_that_is_known(tmp_path):
         for known in (None, larger)
     ]
     assert float(gaps[1][1]) < float(gaps[0][1])
+
+
+def test_what_a_survey_is_about_is_the_first_line_of_its_summary(tmp_path):
+    path = mechanism("labels").report(tmp_path / "s.html", about="The library asks.", seconds=5)
+    assert re.search(r"</h1>\s*<p dir=.auto.>The library asks.</p>", path.read_text("utf-8"))
+
+
+def test_summaries_of_several_bundles_stand_in_one_folder(capsys, tmp_path, monkeypatch):
+    """The second takes the name of its file; a third time it is refused, as every file that exists."""
+    monkeypatch.chdir(tmp_path)
+    mechanism("labels").save("a.ldp.json")
+    for name in ("summary.html", "a.summary.html"):
+        assert run(capsys, "summary", "a.ldp.json", "--over", "epsilon=1", "--quick")[1].startswith(name)
+    assert_refused(capsys, ["summary", "a.ldp.json"], "a.summary.html exists")

@@ -225,3 +225,22 @@ def test_nothing_is_printed_at_the_edge_of_the_paper(show):
     page = show("labels")
     rules = "[...document.styleSheets].flatMap((one) => [...one.cssRules]).filter((one) => one instanceof CSSPageRule)"
     assert page.evaluate(f"{rules}.map((one) => one.style.margin)") == ["15mm"]
+
+
+def test_long_tables_are_folded_and_the_reason_to_ask_is_the_first_line(tmp_path):
+    """On paper tables of up to 20 rows are open; of longer ones a line says how many rows there are."""
+    for size, kind in ((8, None), (20, "ways"), (21, "folded")):
+        asked = st.histogram(size)
+        made = st.optimise(asked, 1.0, "quick").mechanism()
+        counts = made.strategy.histogram(np.full(size, 10**5), np.random.default_rng(1))
+        found = made.estimate(counts)
+        path = write_results(
+            tmp_path / "r.html", found, 1.0, name="h", question="Why?", why="To <plan> hours."
+        )
+        page = path.read_text("utf-8")
+        folded = re.findall(r'<details class="(\w+)"><summary>(.*)</summary>\n<div class="scroll"', page)
+        assert folded == [(kind, f"Shares of all people: {size} rows")] * bool(kind)
+        assert re.search(r"</h1>\s*<p dir=.auto.>To &lt;plan&gt; hours.</p>", page)
+    paper = page[page.rindex("@media print {") :]
+    assert "font-size: 10pt" in paper
+    assert "details.folded > .scroll { display: none; }" in paper

@@ -105,8 +105,8 @@ def test_its_sentences_hold_its_numbers():
     assert f"{100 * plan.least_error:.3g} %" in text
     assert "at most 73.2 % likely afterwards" in text  # 73.106, rounded up
     assert "20 of 200 rows count as 'no answer'." in text
-    assert "state edges that you know without the data" in text
-    assert "state edges" not in str(st.plan(AGES, values=st.bins("0:50:5"), users=10))
+    assert "state values that you know without the data" in text
+    assert "state values" not in str(st.plan(AGES, values=st.bins("0:50:5"), users=10))
 
 
 def test_its_mechanism_has_its_values(tmp_path):

@@ -11,10 +11,11 @@ import pytest
 import stratagem as st
 from stratagem.domain.columns import MANY
 from stratagem.estimators import mean_variance
-from stratagem.mechanism.usable import LEAST
+from stratagem.mechanism.usable import LEAST, usability
 from stratagem.report.content import Cover, ReportContent, along
 from stratagem.report.verdict import verdict
 from stratagem.workloads.given import read_entry, read_survey, stated_epsilon
+from stratagem.workloads.survey import written
 
 ROWS = 4 * MANY
 PEOPLE = {
@@ -51,6 +52,8 @@ def test_the_errors_of_a_question_are_those_of_its_queries_in_the_solution(found
         W, n = one.workload, found.domain.size
         per_type = [st.per_query_variance(W, found.solution.strategy, np.eye(n)[u]).mean() for u in range(n)]
         hardest = max(per_type)
+        if "prefix" in one.entry.on.values():  # everybody is known, and is no error of the mean
+            hardest *= W.queries / (W.queries - 1)
         error = found.errors(one).root_mean_square
         assert mean_variance(W, through, through.accuracy(W)) == pytest.approx(hardest, rel=1e-6)
         assert error == pytest.approx(math.sqrt(hardest / 3000), rel=1e-6)
@@ -197,7 +200,7 @@ def test_too_few_people_are_said_question_by_question(found):
     plan = replace(found, users=30)
     assert [one.usable for one in plan.verdicts] == [False] * 3
     assert found.verdicts[1].usable
-    assert "smokes: Not usable with 30 people" in str(plan)
+    assert [row[0] for row in plan.table().rows if "no" in row] == ["age", "smokes", "region x smokes"]
     assert [LEAST in " ".join(str(one).split()) for one in (plan, found)] == [False, True]
 
 
@@ -336,7 +339,7 @@ def test_coarser_bins_are_offered_where_proposed_ones_are_too_many(tmp_path):
     plan = st.plan(people, seconds=4.0)
     assert not plan.verdicts[0].usable
     bins = plan.coarser["age"]
-    assert f"For example values={{'age': st.bins({bins!r})}}." in " ".join(str(plan).split())
+    assert f"For example values={{'age': st.bins({bins!r})" in " ".join(str(plan).split())
     assert f'# coarser, for so few people: bins = "{bins.removesuffix(",whole")}"\n' in plan.survey_file()
     path = tmp_path / "survey.toml"
     path.write_text(plan.survey_file())
@@ -352,3 +355,58 @@ def test_coarser_values_are_no_way_for_a_table_of_several_attributes():
     (verdict,) = st.plan(people, [("a", "b")], seconds=2.0).verdicts
     assert not verdict.usable
     assert "coarser" not in str(verdict)
+
+
+def test_a_survey_file_is_told_what_to_write_into_it(tmp_path):
+    """The options of columns, which a survey file refuses, are lines of it there."""
+    rows = [f"{18 + k % 60},{'yes' if k % 2 else 'no'}" for k in range(200)] + ["-99,yes"] * 20
+    (tmp_path / "people.csv").write_text("\n".join(["how old,smokes", *rows]))
+    asked = '[attributes.age]\ncolumn = "how old"\nbins = "-100:100:50"\n[attributes.smokes]\nlabels = ["no", "yes"]\n'
+    query = '[[query]]\non = { age = "prefix" }\n[[query]]\non = { smokes = "identity" }\n'
+    path = tmp_path / "people.toml"
+    path.write_text(f'title = "people"\ndata = "people.csv"\n{asked}{query}')
+    (said,) = (note for note in st.plan(path, seconds=5).notes() if "placeholder" in note)
+    assert said.endswith('say so with missing = ["-99"] below [attributes.age].')
+    path.write_text(path.read_text().replace("bins =", 'missing = ["-99"]\nbins ='))
+    assert not any("placeholder" in note for note in st.plan(path, seconds=5).notes())
+
+
+def test_what_is_advised_of_columns_is_written_as_lines_of_a_survey_file():
+    for given, line in {
+        "by_column={'a': {'missing': ['?', \"don't\"]}}": 'missing = ["?", "don\'t"]',
+        "mapping={'five': '5'}": 'map = { five = "5" }',
+        "by_column={'a b': {'date_format': 'day-first'}}": 'date_format = "day-first"',
+    }.items():
+        assert written(f"If so, {given} says so.", "a") == f"If so, {line} below [attributes.a] says so."
+    assert written("labels {'a'} and missing={'a", "a") == "labels {'a'} and missing={'a"
+
+
+def test_a_plan_of_six_questions_says_once_what_it_says_of_several():
+    """Ways out stand in the table: a paragraph a question made 85 lines of it."""
+    columns = {f"c{k}": [f"{j % 3}th" for j in range(300)] for k in range(6)}
+    plan = st.plan(columns, users=100, seconds=20.0)
+    assert not any(one.usable for one in plan.verdicts)
+    assert len(str(plan).splitlines()) <= 45
+    said = " ".join(str(plan).split())
+    assert said.count("Usable is up to 16.7 %, half of the mean answer of 33.3 %.") == 1
+    assert said.count("were read from the data") == 1
+    lines = {row[0]: row[-3:] for row in plan.table().rows}
+    for one, judged in zip(plan.questions, plan.verdicts, strict=True):
+        assert lines[one.name][0] == f"{judged.ways.people:,}"
+        assert lines[one.name][1] == str(judged.ways.epsilon)
+
+
+def test_the_answer_that_is_far_less_accurate_than_most_is_named(found):
+    """Beside the typical error, in the verdict of plans and pages; of usable questions as well."""
+    workload = st.histogram("region=4")
+
+    def judged(worst):
+        return usability(workload, 1.0, 100, 0.1, single=lambda: np.array([0.1, 0.1, worst, 0.1]))
+
+    assert judged(0.39).widest == ""
+    far = judged(5.3)
+    assert far.widest == "the widest interval, ± 45.1 %, is that of region = 2"
+    assert f"; {far.widest}; usable is" in str(far)
+    plan = replace(found)
+    plan.__dict__["verdicts"] = (far, *found.verdicts[1:])
+    assert f"age: {far.widest}." in str(plan)

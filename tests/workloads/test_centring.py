@@ -7,16 +7,19 @@ import pytest
 
 import stratagem as st
 from stratagem.bounds import Case
+from stratagem.estimators import estimator, mean_variance
 from stratagem.math.privacy import uniform
 from stratagem.workloads.centring import (
     SHORTEST,
     differences,
+    estimated,
     first_dependent,
     levelled,
     root,
     total_term,
 )
 from stratagem.workloads.merged import merged
+from stratagem.workloads.selection import SomeQueries
 
 CASES = {
     "prefix": st.prefix(7),
@@ -164,3 +167,24 @@ def test_queries_of_zeros_and_ones_are_not_shorter_than_the_least(n):
         W = workload.matrix()
         lengths = np.linalg.norm(W - W.mean(axis=1, keepdims=True), axis=1)
         assert (lengths[lengths > 1e-12] >= SHORTEST).all()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_answers_that_the_number_of_people_gives_are_not_among_the_estimated(name):
+    """Their rows are constant; also where queries are chosen one by one."""
+    spread = (np.ptp(CASES[name].matrix(), axis=1) > 0).sum()
+    inner = CASES[name].unmerged
+    chosen = SomeQueries(inner, np.arange(inner.queries))
+    assert estimated(CASES[name]) == estimated(chosen) == max(1, spread)
+
+
+def test_the_typical_error_is_that_of_the_estimated_answers():
+    """A total besides changes nothing: neither the people needed, nor the bound on them, nor the verdict."""
+    asked = st.prefix(4), st.prefix(4) + st.total(4)
+    strategy = st.published.randomised_response(4, 1.0)
+    per_type = [st.per_query_variance(asked[0], strategy, np.eye(4)[u])[:3].mean() for u in range(4)]
+    for one in asked:
+        through = estimator(strategy)
+        assert mean_variance(one, through, through.accuracy(one)) == pytest.approx(max(per_type))
+    few, more = (st.bounds.any_estimator(one, 1.0, 1000) for one in asked)
+    assert few.typical_error == pytest.approx(more.typical_error)

@@ -17,7 +17,7 @@ from stratagem.bounds.proof import Proof
 from stratagem.math.linalg import centre
 from stratagem.math.number import coordinates_of, count_text, integer
 from stratagem.workloads import DomainLike, Workload
-from stratagem.workloads.centring import levelled
+from stratagem.workloads.centring import estimated, levelled
 from stratagem.workloads.given import WorkloadLike, workload_of
 from stratagem.workloads.workload import COUNTED
 
@@ -104,7 +104,7 @@ def any_estimator(
     types, errors = max(found, key=lambda one: one[1].max())
     best = int(errors.argmax())
     return AnyEstimator(
-        number, float(errors[best]) * (1 - SHARE), case.workload.queries, float(ALPHAS[best]), types
+        number, float(errors[best]) * (1 - SHARE), estimated(case.workload), float(ALPHAS[best]), types
     )
 
 

@@ -175,7 +175,7 @@ class AnyEstimator:
     squared_error: float
     """sum_i E (estimate_i - (W p)_i)^2, in squared shares, at least."""
     queries: int
-    """Number of queries that share the squared error."""
+    """Number of queries that share the squared error: all but the number of all people, which is known."""
     concentration: float
     """alpha: shares are even but for a relative standard deviation of about alpha^(-1/2)."""
     types: np.ndarray = field(compare=False, repr=False)

@@ -25,7 +25,7 @@ from stratagem.cli.option import (
     check_free,
     check_plot,
     in_words,
-    stated_title,
+    stated_words,
 )
 from stratagem.cli.output import write, write_files, write_json, write_result
 from stratagem.io.numeral import parse_number
@@ -251,7 +251,7 @@ class AnswerOptions:
             quantiles=quantiles,
         )
 
-    def write(self, told: Estimated, files: Sequence[Path], title: str) -> None:
+    def write(self, told: Estimated, files: Sequence[Path], title: str, why: str) -> None:
         """Write the picture, the answers and the page that are asked for, the page under a question or the title."""
         if self.plot is not None:
             told.estimate.plot(self.plot)
@@ -272,9 +272,9 @@ class AnswerOptions:
             asked = told.further if is_survey(told.estimate.workload) else told.quantiles
             words = {text: "median" if text == "0.5" else f"quantile {text}" for text in asked}
             quantiles = {words[text]: str(one) for text, one in asked.items()}
-            about = {"name": told.name, "question": self.question or title, "rounds": self.rounds}
-            about |= {"quantiles": quantiles, "of_all": self.of_all}
-            write_results(self.summary, told.estimate, told.epsilon, **about)
+            page = {"name": told.name, "question": self.question or title, "rounds": self.rounds}
+            page |= {"quantiles": quantiles, "of_all": self.of_all, "why": why}
+            write_results(self.summary, told.estimate, told.epsilon, **page)
 
 
 def estimate(
@@ -292,7 +292,7 @@ def estimate(
 
     wanted.check(force=force)
     others.check(wanted.synthetic)
-    mechanism, title, _ = in_words(load_mechanism(file), file, wanted.questions, "")
+    mechanism, *words = in_words(load_mechanism(file), file, wanted.questions, "")
     tally = read_counts(mechanism, counts)
     asked = others.read(mechanism)
     files = wanted.files(asked or mechanism.workload, force=force)
@@ -302,7 +302,7 @@ def estimate(
         found = earlier.combined(mechanism, counts, tally, asked, how)
     single = wanted.rounds == 1 and earlier.first is None
     told = wanted.told(found, mechanism, others.workload or mechanism.name, single=single)
-    wanted.write(told, files, title or stated_title(others.workload))
+    wanted.write(told, files, *(words if words[0] else stated_words(others.workload)))
     if wanted.synthetic is not None:
         told = replace(told, people=_synthetic(told.estimate, others.queries.order, wanted.synthetic))
     write_result(told, json=json)

@@ -337,12 +337,13 @@ def who_asks(about: str) -> str:
     return about
 
 
-def stated_title(workload: str | None) -> str:
-    """Return the title that a file of queries states; empty without one, or for what is no such file."""
+def stated_words(workload: str | None) -> tuple[str, str]:
+    """Return the title that a file of queries states and what it is about; empty texts of what is no such file."""
     from stratagem.workloads.given import read_entry
 
     path = Path(workload or "")
-    return read_entry(path, str(path)).title if path.suffix.lower() == ".toml" else ""
+    found = read_entry(path, str(path)) if path.suffix.lower() == ".toml" else None
+    return (found.title, found.about) if found else ("", "")
 
 
 def check_free(path: Path | None, suffixes: Sequence[str] = (), *, force: bool) -> None:

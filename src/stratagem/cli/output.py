@@ -213,7 +213,9 @@ OPTIONS = {
 TYPED = re.compile(r"(?:[a-z]+: +)?(?=stratagem )|(?=--)")
 """What stands before what a person types."""
 LIMIT = re.compile(r"\b(max_seconds|seconds(?= is )|(?<=ask with more )seconds)\b")
-BINS = re.compile(r"values=(?:\{('(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"): )?st\.bins\(('[^']*')\)\}?")
+BINS = re.compile(
+    r"(values=\{?|, (?=['\"]))(?:('(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"): )?st\.bins\(('[^']*')\)\}?"
+)
 OWN = re.compile(r"by_column=(\{.*?\}\}+)")
 """What is said of single columns."""
 ADVICE = re.compile(rf"\b({'|'.join(OPTIONS)})=('[^']*'|\"[^\"]*\"|\d+|True|\[[^]]*\]|\{{[^}}]*\}})")
@@ -250,9 +252,10 @@ def _listed(given: Any) -> Iterable[str]:
 
 
 def _edges(found: re.Match[str]) -> str:
-    name, bins = (ast.literal_eval(text or "''") for text in found.groups())
+    lead, *rest = found.groups()
+    name, bins = (ast.literal_eval(text or "''") for text in rest)
     given = f"{name}={bins}" if name else bins
-    return f"--edges{'=' if given.startswith('-') else ' '}{shlex.quote(given)}"
+    return f"{' ' * (lead == ', ')}--edges{'=' if given.startswith('-') else ' '}{shlex.quote(given)}"
 
 
 def _option(found: re.Match[str]) -> str:

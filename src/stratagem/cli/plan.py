@@ -16,7 +16,7 @@ from stratagem.cli.collect import to_ask, to_keep
 from stratagem.cli.command import options
 from stratagem.cli.interruption import keeping, note, progress
 from stratagem.cli.layout import ColumnOptions, policy_options
-from stratagem.cli.option import FORCE, JSON, SECONDS, check_free, stated_title
+from stratagem.cli.option import FORCE, JSON, SECONDS, check_free, stated_words
 from stratagem.cli.output import apart, facts_lines, translated, write_result
 from stratagem.math.deadline import deadline, within
 
@@ -140,7 +140,8 @@ def _cover(data: Path, found: Plan | SurveyPlan, out: Path) -> dict[str, Any]:
     """
     from stratagem.domain.proposal import STATED
 
-    known = {"users": found.users, "bounds": found.solution.bounds, "title": stated_title(str(data))}
+    words = dict(zip(("title", "about"), stated_words(str(data)), strict=True))
+    known = {"users": found.users, "bounds": found.solution.bounds, **words}
     if getattr(found, "perhaps_read", False):
         return {**known, "proposed": None, "file": out.name}
     columns: Any = getattr(found, "columns", (found,))
@@ -198,7 +199,7 @@ class Told:
         told = getattr(found, "left_out", ())  # before the search
         yield from apart(found.parts(one for one in self.notes if one not in told))
         facts = {
-            "saved": f"{self.out} (mechanism file (bundle), for clients and the aggregator)",
+            "saved": f"{self.out} (mechanism file (bundle) for all commands)",
             "and": f"{self.page} (the summary: open it in a browser)",
         }
         kept = to_keep(self.out, found.mechanism)

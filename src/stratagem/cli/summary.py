@@ -11,7 +11,7 @@ from typer import Argument, Option
 from stratagem.cli.command import chosen, options
 from stratagem.cli.interruption import note, note_incomplete, progress
 from stratagem.cli.optimise import marked
-from stratagem.cli.option import FORCE, WORKLOAD_EPSILON, check_free, stated_title
+from stratagem.cli.option import FORCE, WORKLOAD_EPSILON, check_free, stated_words
 from stratagem.cli.output import write
 from stratagem.cli.request import AskedOptions, Request, is_saved, read_budgets, requested
 from stratagem.math.deadline import deadline, within
@@ -24,6 +24,17 @@ FIRST = 0.6
 """Share of the time after which the search for the strategy ends; the rest is for the other budgets."""
 NEAR = 0.02
 """Gap within which strategies for the other budgets are sought."""
+
+
+SUMMARY = Path("summary.html")
+OUT = Annotated[
+    Path | None,
+    Option(
+        "-o",
+        "--out",
+        help="The page to write, by default summary.html; where it exists, FILE.summary.html of a mechanism file.",
+    ),
+]
 
 
 @options
@@ -51,9 +62,7 @@ def summary(
     epsilon: WORKLOAD_EPSILON = None,
     asked: AskedOptions,
     survey: CoverOptions,
-    out: Annotated[Path, Option("-o", "--out", help="The page to write, an .html file.")] = Path(
-        "summary.html"
-    ),
+    out: OUT = None,
     over: Annotated[
         str | None,
         Option(
@@ -71,18 +80,30 @@ def summary(
     """
     from stratagem.math.privacy import check
     from stratagem.report.content import Cover
-    from stratagem.report.page import check_page
 
     saved = is_saved(workload, epsilon, asked)
-    check_page(out)
-    check_free(out, force=force)
+    out = _free(out, workload if saved else "", force=force)
     page = out, None if over is None else [*map(check, read_budgets(over))], Cover(**asdict(survey))
     if saved:
         _write_saved(Path(workload), asked, *page)
     else:
         with requested(workload, epsilon, asked) as request:
-            _write_found(request, stated_title(workload) or request.name, *page, quick=quick)
+            title, about = stated_words(workload)
+            _write_found(
+                request, title or request.name, *page[:2], replace(page[2], about=about), quick=quick
+            )
     write(f"{out} holds the summary: open it in a browser")
+
+
+def _free(out: Path | None, file: str, *, force: bool) -> Path:
+    """Return the page to write, that of a mechanism file beside another under its name; refused if it exists."""
+    from stratagem.report.page import check_page
+
+    taken = bool(file) and not force and SUMMARY.exists()
+    out = out or (Path(f"{Path(file).name.split('.')[0]}.{SUMMARY}") if taken else SUMMARY)
+    check_page(out)
+    check_free(out, force=force)
+    return out
 
 
 def _write_saved(
@@ -100,7 +121,13 @@ def _write_saved(
 
 
 def _write_found(
-    request: Request, name: str, out: Path, budgets: list[float] | None, cover: Cover, *, quick: bool
+    request: Request,
+    words: tuple[str, str],
+    out: Path,
+    budgets: list[float] | None,
+    cover: Cover,
+    *,
+    quick: bool,
 ) -> None:
     from stratagem.report.content import ReportContent, along, around
     from stratagem.report.page import write_page
@@ -120,4 +147,5 @@ def _write_found(
 
         line = along(solution, budgets, None if quick else solve)
     note_incomplete(line.sweep.complete)
-    write_page(out, ReportContent(solution, name, line, cover=cover))
+    title, about = words
+    write_page(out, ReportContent(solution, title or request.name, line, cover=replace(cover, about=about)))

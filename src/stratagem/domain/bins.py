@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, time
 from decimal import Decimal
@@ -13,7 +13,7 @@ from itertools import count, pairwise
 from typing import Any, ClassVar
 
 from stratagem.domain.moment import instant, rule, shortest, spaced_moments, steps_text, whole_days
-from stratagem.domain.rounding import floor, spaced_text, whole
+from stratagem.domain.rounding import evenly, floor, spaced_text, whole
 from stratagem.domain.values import ABSENT, NO_ANSWER, OTHER, UNEVEN, Bin, Place, Values, is_missing, silence
 from stratagem.io.numeral import EXACT, decimal_text, parse_decimal, parse_number
 
@@ -237,6 +237,15 @@ class Bins(Values):
     def apart(self, low: int, high: int) -> tuple[int, ...]:
         return tuple(range(max(low, self.bins), high + 1))
 
+    def shorter(self, name: str) -> str:
+        """Return a sentence on a last bin that is shorter than the others, and on steps without one; else nothing."""
+        steps = [] if self.moments else evenly(self._keys)
+        better = f": steps of {' or '.join(map(decimal_text, steps))} leave none" if steps else ""
+        return (
+            better
+            and f"The last bin of {name}, {self.text(self.bins - 1, self.bins - 1)}, is shorter{better}."
+        )
+
     def fit(self, size: int) -> Bins:
         if size != self.size:
             also = "".join(f" and {self.value(cell)}" for cell in self.outside)
@@ -370,10 +379,10 @@ def coarser(edges: Sequence[str], enough: int | None) -> str:
     return spaced_text(first * step, last * step, step) if last - first > 1 else kept
 
 
-def such_as(bins: str, column: str = "") -> str:
-    """Return what is to be given for these bins, of a column among others by its name; nothing without them."""
-    known = f"st.bins({bins!r})"
-    return f" For example values={f'{{{column!r}: {known}}}' if column else known}." if bins else ""
+def such_as(bins: Mapping[str, str]) -> str:
+    """Return what is to be given for these bins, by column, or by "" for the only one; nothing without them."""
+    known = ", ".join(f"{column!r}: " * bool(column) + f"st.bins({one!r})" for column, one in bins.items())
+    return f" For example values={known if '' in bins else f'{{{known}}}'}." if known else ""
 
 
 def as_whole(values: Values, counts: Iterable[str | None]) -> Any:

@@ -23,6 +23,8 @@ LEADING = re.compile(
     re.IGNORECASE,
 )
 """The number that a text such as 10k to 30k, 18-24 or <18 begins with."""
+LISTS = re.compile(r"\s*[;|,]\s*")
+"""What stands between several answers in one cell."""
 GAPS = frozenset(("-", "--", "---", "–", "—", "?", "??", "???", ".", "n.a.", "#n/a"))
 """Texts, in lower case, that stand for no answer in many files, beside `MISSING`."""
 SCALES = {"k": 1e3, "m": 1e6, "bn": 1e9}
@@ -377,3 +379,15 @@ def examples(texts: Mapping[str, int]) -> str:
 
 def _frequent(texts: Mapping[str, int]) -> str:
     return ", ".join(f"{text[:30]!r} {count:,}" for text, count in Counter(texts).most_common(3))
+
+
+def listing(column: str, labels: Sequence[str]) -> str:
+    """Return a sentence on labels that list several answers, as of boxes to tick; empty where most do not."""
+    several = [text for text in labels if LISTS.search(text)]
+    ticked = {part for text in several for part in LISTS.split(text)}
+    if 2 * len(several) < len(labels) or len(ticked) >= len(several):
+        return ""
+    return (
+        f"{column} holds labels that list several answers, such as {several[0]!r}: write a column of yes and no for "
+        f"each of the {len(ticked)} answers, which asks far fewer people."
+    )

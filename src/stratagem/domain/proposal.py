@@ -23,12 +23,23 @@ from stratagem.domain.policy import (
     examples,
     labelled,
     like_missing,
+    listing,
     refuse_commas,
     respelt,
     spellings,
     strange,
 )
-from stratagem.domain.rounding import finite_numbers, floor, grid, round_steps, roundest, spaced_text, whole
+from stratagem.domain.rounding import (
+    finite_numbers,
+    floor,
+    grid,
+    looking_missing,
+    placeholders,
+    round_steps,
+    roundest,
+    spaced_text,
+    whole,
+)
 from stratagem.domain.values import ABSENT, OTHER, Labels, Values, is_missing
 from stratagem.io.numeral import decimal_text, parse_decimal
 
@@ -51,14 +62,14 @@ REFUSED = "Whoever answers anything else of {} later is refused; ,other at the e
 MOSTLY = (
     "Most rows of {} are in none of the values, which tells little: state values, or ask about other columns."
 )
-LISTS = re.compile(r"\s*[;|,]\s*")
-"""What stands between several answers in one cell."""
 FIRST, LAST = 1000, 9000
 """Years of the dates that bins are made for: files use years before and after for what they do not know."""
 LONG = 60
 """Letters of edges or labels that stand on one line; longer ones are broken between values."""
 AMOUNT = re.compile(r"([€$£¥]\s*)?\d[\d.,' ]*([€$£¥%])?")
 """A number with the marks of a currency, of per cent or of thousands."""
+NAN = Decimal("nan")
+NONE = "{!r} looks like a placeholder for no answer and is in none"
 DOTTED = re.compile(r"\d{1,2}[./-]\d{1,2}[./-]\d{2,4}")
 """A date as many countries write it, whose day and month nobody can tell apart."""
 SCALES = ((1, 5, 5), (1, 7, 7), (0, 10, 8))
@@ -184,7 +195,10 @@ def propose(
         raise ValueError(f"column {column!r} {held}, so that there is nothing to ask: name another column")
     numbers = finite_numbers(texts, column)
     if len(numbers) > 1 and _most(texts, numbers):
-        return _of_numbers(_summed(texts, numbers))
+        known = {*numbers.values()}  # -1 next to 0 takes no bin but its own
+        coded = [one for one in placeholders(texts) if numbers.get(one, NAN) + 1 not in known]
+        found = _of_numbers(_summed(texts, {text: one for text, one in numbers.items() if text not in coded}))
+        return replace(found, rule="; ".join([found.rule, *map(NONE.format, coded)]))
     moments = {text: moment for text in texts if (moment := instant(text)) is not None}
     days = {text: datetime.fromisoformat(moment) for text, moment in moments.items() if "-" in moment}
     if len(days) > 1 and _most(texts, days):
@@ -333,15 +347,9 @@ def completed(proposal: Proposal, counts: Mapping[str | None, int]) -> Proposal:
 
 def cautions(column: str, proposal: Proposal, coded: Mapping[str, int]) -> tuple[str, ...]:
     """Return what is to be done about values that were read from the data, and about placeholders among them."""
-    option = "edges" if proposal.ordered else "labels"
     read = (
-        f"These {option} were read from the data and tell something about them: if these are the people to protect, "
-        f"state {option} that you know without the data."
-    )
-    listed = ", ".join(f"{text!r} {rows:,}" for text, rows in coded.items())
-    placeholder = (
-        f"{column} holds numbers that look like placeholders for no answer (rows with {listed}): if they are, say so "
-        f"with missing={list(coded)}."
+        "These values were read from the data and tell something about them: if these are the people to protect, "
+        "state values that you know without the data."
     )
     texts = () if proposal.ordered else filter(AMOUNT.fullmatch, proposal.values.texts)
     marked = [text for text in texts if not text.replace(".", "").isdigit()]
@@ -351,25 +359,12 @@ def cautions(column: str, proposal: Proposal, coded: Mapping[str, int]) -> tuple
         else ""
     )
     found = (
+        looking_missing(column, coded),
         read if proposal.rule != STATED else "",
-        placeholder if coded else "",
         amounts,
-        _lists(column, proposal),
+        listing(column, [text for text in proposal.values.texts if text != OTHER]),
     )
     return tuple(filter(None, found))
-
-
-def _lists(column: str, proposal: Proposal) -> str:
-    """Return a sentence on labels that list several answers, as of boxes to tick; empty where most do not."""
-    labels = [text for text in proposal.values.texts if text != OTHER]
-    several = [text for text in labels if LISTS.search(text)]
-    ticked = {part for text in several for part in LISTS.split(text)}
-    if 2 * len(several) < len(labels) or len(ticked) >= len(several):
-        return ""
-    return (
-        f"{column} holds labels that list several answers, such as {several[0]!r}: write a column of yes and no for "
-        f"each of the {len(ticked)} answers, which asks far fewer people."
-    )
 
 
 def sentences(column: str, proposal: Proposal, x: np.ndarray, rest: Mapping[str, int]) -> tuple[str, ...]:
@@ -388,6 +383,7 @@ def sentences(column: str, proposal: Proposal, x: np.ndarray, rest: Mapping[str,
     ]
     return (
         f"{column}: {number} {kind if number > 1 else kind[:-1]}{names} ({proposal.rule}): {option}",
+        *filter(None, [values.shorter(column)]),
         *counted,
         *([f"{left:,} {rows} are left out{why}."] if left else []),
         *([MOSTLY.format(column)] if values.other is not None and 2 * x[values.other] > x.sum() else []),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from itertools import count, pairwise
+from typing import Any
 
 from stratagem.domain.values import is_missing
 from stratagem.io.numeral import EXACT, decimal_text, parse_decimal
@@ -21,6 +22,8 @@ CODE = re.compile(r"-?(9{2,}|999+(\.9+)?)|-[19](\.0+)?")
 """What placeholders of statistics files look like: nines, -1 and -9."""
 FAR = 1.0
 """Least distance of a placeholder from all other numbers, as a share of their range."""
+NEARBY = 4
+"""How many times as many bins may be named in place of those whose last is shorter."""
 
 
 def finite_numbers(texts: Iterable[str], column: str) -> dict[str, Decimal]:
@@ -123,7 +126,7 @@ def spaced_text(start: Decimal, stop: Decimal, step: Decimal) -> str:
     return ":".join(map(decimal_text, (start, stop, step)))
 
 
-def placeholders(counts: Mapping[str | None, int]) -> dict[str, int]:
+def placeholders(counts: Mapping[Any, int]) -> dict[str, int]:
     """Return the texts that look like placeholders among real numbers, with their rows, the most frequent first.
 
     These are infinities; -1, -9 and nines below numbers none of which is negative; and nines far above all others.
@@ -148,3 +151,31 @@ def placeholders(counts: Mapping[str | None, int]) -> dict[str, int]:
 
     found = {text: counts[text] for text, number in numbers.items() if apart(text, number)}
     return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+
+
+def looking_missing(column: str, coded: Mapping[str, int]) -> str:
+    """Return what is to be done about `placeholders`; nothing without any."""
+    listed = ", ".join(f"{text!r} {rows:,}" for text, rows in coded.items())
+    said = (
+        f"{column} holds numbers that look like placeholders for no answer (rows with {listed}): if they are, say so "
+        f"with missing={list(coded)}."
+    )
+    return said if coded else ""
+
+
+def evenly(edges: Sequence[Decimal]) -> list[Decimal]:
+    """Return the nearest steps that divide a range evenly where those between its edges leave a shorter last bin.
+
+    A smaller one and a larger one, as far as there are any; none where no last bin is shorter than all others.
+
+    >>> evenly([*map(Decimal, (15, 22, 29, 36, 39))]), evenly([*map(Decimal, (15, 22, 29))])
+    ([Decimal('6'), Decimal('8')], [])
+    """
+    *steps, last = [EXACT.subtract(b, a) for a, b in pairwise(edges)]
+    if len(set(steps)) != 1 or last >= steps[0]:
+        return []
+    unit = Decimal(1).scaleb(min(int(one.as_tuple().exponent) for one in (*edges, Decimal(0))))
+    span, bins = int((edges[-1] - edges[0]) / unit), len(steps) + 1
+    smaller, larger = range(bins, NEARBY * bins), range(bins - 1, 1, -1)
+    found = (next((k for k in tried if span % k == 0), None) for tried in (smaller, larger))
+    return [span // k * unit for k in found if k]

@@ -175,6 +175,10 @@ class Values(ABC):
         relation = self.UP_TO if low is None else "=" if low == high else "from"
         return relation, f"{words}{f' {unit}' if unit else ''}{f' or {names}' if names else ''}"
 
+    def shorter(self, name: str) -> str:
+        """Return a sentence on a last value that stands for less than the others; nothing where there is none."""
+        return ""
+
     def fit(self, size: int) -> Self:
         """Return the values for an attribute of so many."""
         if size != self.size:

@@ -18,6 +18,7 @@ from stratagem.math.number import entries, integer, user_counts
 from stratagem.math.vector import WHOLE, Counts, counted
 from stratagem.strategies import Runnable, SurveyStrategy, TranslationStrategy
 from stratagem.workloads import DomainLike, Workload
+from stratagem.workloads.centring import estimated
 from stratagem.workloads.given import WorkloadLike, workload_of
 from stratagem.workloads.naming import Naming
 
@@ -81,7 +82,7 @@ class Simulation:
 
     def __str__(self) -> str:
         """Return text on the observed errors and their ratio to the prediction."""
-        root = math.sqrt(self.predicted / len(self.truth))
+        root = math.sqrt(self.predicted / estimated(self.naming.workload))
         ratio = "none was predicted" if self.exact else f"{self.ratio:.3f} ± {self.ratio_error:.3f} of it"
         return (
             f"{len(self.truth):,} queries, {self.users:,} people, {len(self.observed):,} repetitions\n"

@@ -30,7 +30,7 @@ class Users(NamedTuple):
     """Users needed for a standard error, whole numbers, even if everybody had the least favourable type."""
 
     root_mean_square: int
-    """Users needed for the root mean square of the standard errors over all queries."""
+    """Users needed for the root mean square of the standard errors over the `estimated` answers."""
     least_accurate: int | None
     """Users enough for every single answer: no more than needed, but for prefixes and ranges of very many values an
     upper bound (see `largest_variance`); None where there are too many queries to compute each."""
@@ -45,7 +45,7 @@ class Errors(NamedTuple):
     """Standard errors of answers as shares of the users, if all of them have the least favourable type."""
 
     root_mean_square: float
-    """Root mean square over the queries."""
+    """Root mean square over the `estimated` answers."""
     least_accurate: float | None
     """That of the least accurate answer; None where the queries are too many to be looked at one by one."""
 
@@ -126,7 +126,7 @@ class Accuracy:
 
         Normalised variance: the variance of an answer divided by N, averaged over the p queries, with the
         answers as fractions of the N users (McKenna et al., VLDB 2020, Corollary 5.3). It is the square of the
-        standard error as a share of the users, so that a standard error of 1 %, root mean square over the queries,
+        standard error as a share of the users, so that a standard error of 1 %, root mean square over all queries,
         takes samples_for(0.0001) users; single answers may take more, as `Solution.users_for` says.
 
         Raises:

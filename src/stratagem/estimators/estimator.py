@@ -14,6 +14,7 @@ from stratagem.estimators.accuracy import Accuracy, UnsupportedWorkloadError, co
 from stratagem.math.vector import written_or_asked
 from stratagem.strategies import Randomiser, Strategy
 from stratagem.workloads import DomainLike, Workload
+from stratagem.workloads.centring import estimated
 from stratagem.workloads.given import WorkloadLike, workload_of
 from stratagem.workloads.selection import SomeQueries
 
@@ -378,10 +379,10 @@ def per_query_variance(
 
 
 def mean_variance(workload: Workload, estimator: Estimator, accuracy: Accuracy) -> float:
-    """Return max_u t_u/p, what a user of the worst type adds to the variance of an answer, over `comparable` queries.
+    """Return what a user of the worst type adds to the variance of an answer, max_u t_u over the number of answers.
 
-    `accuracy` is that of the estimator on all queries.
+    The mean is over the `comparable` queries whose answers are `estimated`. `accuracy` is that on all queries.
     """
     chosen = comparable(workload)
     found = accuracy if chosen is workload else estimator.accuracy(chosen)
-    return found.worst_case_variance / chosen.queries
+    return found.worst_case_variance / estimated(chosen)

@@ -311,3 +311,19 @@ def coordinates_of(number: int, sizes: Sequence[int]) -> list[int]:
         number, value = divmod(number, size)
         values.append(value)
     return values[::-1]
+
+
+def last_holding(holds: Callable[[int], bool], low: int, high: int) -> int | None:
+    """Return the largest number from low to high for which something holds that holds for those below; else None."""
+    if low > high or not holds(low):
+        return None
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle - 1)
+    return low
+
+
+def upwards(people: int) -> int:
+    """Return a number of people rounded up to two digits."""
+    unit = 10 ** max(0, len(str(people)) - 2)
+    return -(-people // unit) * unit

@@ -15,17 +15,15 @@ from stratagem.estimation.estimate import Estimate
 from stratagem.estimation.impossibility import extremes
 from stratagem.estimators import Estimator, comparable, errors, mean_variance, users_needed
 from stratagem.math.deadline import within
-from stratagem.math.number import spread, users_text
+from stratagem.math.number import last_holding, spread, upwards, users_text
 from stratagem.solvers.problem import problem_of
-from stratagem.workloads import Domain, Workload
-from stratagem.workloads.combined import Stack, Weighted
+from stratagem.workloads import Workload
+from stratagem.workloads.centring import estimated
 from stratagem.workloads.explicit import counts_users
-from stratagem.workloads.identity import Identity
 from stratagem.workloads.marginals import Marginals
-from stratagem.workloads.merged import Padded
-from stratagem.workloads.product import Product
+from stratagem.workloads.merged import coarser
+from stratagem.workloads.naming import Naming
 from stratagem.workloads.query import Query
-from stratagem.workloads.ranges import AllRange, Prefix
 from stratagem.workloads.selection import SomeQueries
 
 CONFIDENCE = 0.95
@@ -55,8 +53,19 @@ TOTALS = (
     "add them up."
 )
 """What is said of the numbers of people of several questions."""
+WAYS_OUT = "people", "epsilon", "values"
+"""Headings of what is about enough."""
+ERRORS = "Errors are standard errors of what is not known exactly, as shares of all people, or of a mean in its unit."
+"""What the errors of several questions are."""
+OUT = (
+    "Where it is no, each is about enough by itself: so many people in all, such an epsilon, or at most so many "
+    "coarser values. A 95 % interval reaches twice the error to either side."
+)
+"""What is said of the ways out of several questions."""
 WRITTEN = 1 << 20
 """User types up to which what each adds to a variance is written out."""
+FAR = 2.0
+"""Ratio of the largest error to the typical one above which the answer is named that has it."""
 CLOSE = 1.05
 """Ratio of an epsilon that is enough to one that is not at which the search ends."""
 
@@ -80,7 +89,7 @@ class Ways:
         return ", or ".join(words for words, value in known.items() if value is not None)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Usability:
     """Whether the answers of so many people can be used, why not, and the ways out."""
 
@@ -97,6 +106,8 @@ class Usability:
     ways: Ways | None = None
     counts: bool = True
     """Whether the answers are numbers of people."""
+    widest: str = ""
+    """How wide the widest interval is, and of which answer, in words; empty where others are not much narrower."""
 
     @property
     def off(self) -> str:
@@ -106,7 +117,8 @@ class Usability:
     def __str__(self) -> str:
         """Return the verdict in one or two sentences."""
         people = "1 person" if self.people == 1 else f"{users_text(self.people)} people"
-        why = f"{self.reason}; usable is {self.limit}" if self.limit else self.reason
+        limit = f"usable is {self.limit}" if self.limit else ""
+        why = "; ".join(filter(None, (self.reason, self.widest, limit)))
         if self.usable:
             return f"Usable with {people}: {why}. {LEAST}"
         out = f" About enough: {self.ways}." if self.ways is not None and str(self.ways) else ""
@@ -163,6 +175,7 @@ def usability(
     *,
     other: int = 0,
     expected: Callable[[], float] | None = None,
+    single: Callable[[], np.ndarray] | None = None,
 ) -> Usability:
     """Return whether answers are usable to which each of N users adds so much variance, in the mean over the queries.
 
@@ -170,18 +183,20 @@ def usability(
     number of values follows the lower bounds on the variance of every unbiased mechanism, which the best mechanisms
     come near; so these ways are about right. `other` is how many last values of an attribute are none of its own;
     without an epsilon only people are named. `expected` returns the variance before any report came, from which the
-    ways follow if it is too large by itself: that of few reports is noisy.
+    ways follow if it is too large by itself: that of few reports is noisy. `single` returns the variance that a user
+    adds to each of the `comparable` answers: one that is far less accurate than most is named.
     """
     asked = _some(comparable(workload))
     allowed, size = _limit(asked), _size(asked)
     share = errors(variance, None, users).root_mean_square / size
     usable, counts = share <= allowed, counts_users(asked)
     reason, limit = _reason(share, counts), _stated(asked, allowed) if share else ""
-    found = Usability(people=users, usable=usable, error=share, reason=reason, limit=limit, counts=counts)
+    widest = "" if single is None or not counts else _widest(asked, single, users, share)
+    found = Usability(users, usable, share, reason, limit, counts=counts, widest=widest)
     before = variance if usable or expected is None else expected()
     if (planned := errors(before, None, users).root_mean_square / size) > allowed:
         variance, share = before, planned
-    people = _upwards(users_needed(variance / size**2 / allowed**2, 1.0))
+    people = upwards(users_needed(variance / size**2 / allowed**2, 1.0))
     if usable:
         return replace(found, needed=people)
     ways = Ways(people=people, epsilon=None, values=None)
@@ -209,17 +224,17 @@ def estimate_usability(
     shown = shown.some(spread(chosen.queries, LOOKED_AT)) if chosen.queries > LOOKED_AT else shown
     own = [one for one in found.naming.attributes if asked is None or one.name in asked.domain.names]
     gaps = max(len(one.values.outside) for one in own or found.naming.attributes)
-
-    def seen() -> float:
-        return float(np.square(shown.standard_errors).mean()) / found.users
+    each = np.square(shown.standard_errors) / found.users
+    seen = float(each.sum()) / estimated(shown.workload)
 
     def expected() -> float:
         with suppress(ValueError):  # the exact variance of some queries alone need not be known
-            return seen() if found.through is None else _expected(chosen, found.through)
-        return seen()
+            return seen if found.through is None else _expected(chosen, found.through)
+        return seen
 
-    people, variance = (users, expected()) if users else (found.users, seen())
-    return usability(asked or chosen, epsilon, people, variance, other=gaps, expected=expected)
+    people, variance = (users, expected()) if users else (found.users, seen)
+    about = {"other": gaps, "expected": expected, "single": lambda: each * variance / (seen or 1.0)}
+    return usability(asked or chosen, epsilon, people, variance, **about)
 
 
 def reported(found: Estimate, what: str = "this question") -> str:
@@ -240,16 +255,17 @@ def _expected(workload: Workload, through: Estimator) -> float:
     """Return what a person adds to the variance of an answer at most; of some of very many values typically."""
     match workload:
         case SomeQueries() if workload.domain_size > WRITTEN:
-            return float(through.variances(_some(workload)).mean())
+            some = _some(workload)
+            return float(through.variances(some).sum()) / estimated(some)
     return mean_variance(workload, through, through.accuracy(workload))
 
 
 def _size(workload: Workload) -> float:
-    """Return the root mean square of max w - min w over the queries w."""
+    """Return the root mean square of max w - min w over the `estimated` queries w."""
     if counts_users(workload):
         return 1.0
     least, most = extremes(workload)
-    return math.sqrt(float(np.square(most - least).mean()))
+    return math.sqrt(float(np.square(most - least).sum()) / estimated(workload))
 
 
 def _limit(workload: Workload) -> float:
@@ -291,6 +307,16 @@ def _reason(share: float, counts: bool) -> str:
     return off if share > HALF else f"{off} ({100 * CONFIDENCE:g} % intervals about ± {wide:.3g} %)"
 
 
+def _widest(workload: Workload, single: Callable[[], np.ndarray], users: int, share: float) -> str:
+    """Return how wide the interval of the least accurate answer is, in words, where it is far wider than most."""
+    if not (1 < workload.queries < LOOKED_AT and 0 < share <= HALF):
+        return ""
+    worst = int(np.argmax(each := single()))
+    wide = 100 * standard_errors_each_side(CONFIDENCE) * (error := math.sqrt(each[worst] / users))
+    far = error > FAR * share
+    return far * f"the widest interval, ± {wide:.3g} %, is that of {Naming.of(workload).label(worst)}"
+
+
 def _stated(workload: Workload, allowed: float) -> str:
     """Return the largest usable error, and what it follows from, in words."""
     most, mean = f"up to {100 * allowed:.3g} %", _mean(workload) if counts_users(workload) else None
@@ -312,11 +338,11 @@ def _others(workload: Workload, epsilon: float, share: float, other: int) -> tup
         return share * math.sqrt(_least(family, budget) / now) <= allowed
 
     def coarse(values: int) -> bool:
-        asked = _coarser(workload, values)
+        asked = coarser(workload, values)
         return asked is not None and share * math.sqrt(_least(asked, epsilon) / now) <= _limit(_some(asked))
 
     fewest, most = 2 + other, min(max(workload.domain.sizes) - 1, max(family.domain.sizes))
-    values = _largest(coarse, fewest, most)
+    values = last_holding(coarse, fewest, most)
     return _budget(affordable, epsilon), None if values is None else values - other
 
 
@@ -325,7 +351,7 @@ def _family(workload: Workload) -> Workload | None:
     if len(workload.domain.sizes) > ATTRIBUTES:
         return None
     for values in LARGE:
-        found = _coarser(workload, values) or workload
+        found = coarser(workload, values) or workload
         if isinstance(found, Marginals) or found.domain_size <= CELLS:
             return found
     return None
@@ -338,45 +364,7 @@ def _least(workload: Workload, epsilon: float) -> float:
     """
     problem = problem_of(workload, epsilon)
     with within(0.0):
-        return problem.least(problem.bounds) / workload.queries
-
-
-def _coarser(workload: Workload, values: int) -> Workload | None:
-    """Return the same queries over attributes of at most so many values; None where that means nothing."""
-    domain = Domain.sized(workload.domain.names, (min(size, values) for size in workload.domain.sizes))
-    match workload:
-        case Identity() | Prefix() | Marginals():
-            return replace(workload, domain=domain)
-        case AllRange():
-            return replace(workload, domain=domain, width=min(workload.width, values))
-        case Padded():
-            spare = workload.domain_size - workload.workload.domain_size
-            inner = _coarser(workload.workload, max(1, values - spare))
-            return (
-                replace(workload, workload=inner, domain=Domain.of(inner.domain_size + spare))
-                if inner
-                else None
-            )
-        case Product():
-            parts = [_coarser(part, values) for part in workload.factors]
-            return Product(tuple(part for part in parts if part)) if all(parts) else None
-        case Stack():
-            parts = [_coarser(part, values) for part in workload.parts]
-            return Stack(tuple(part for part in parts if part)) if all(parts) else None
-        case Weighted():
-            inner = _coarser(workload.workload, values)
-            return None if inner is None else Weighted(inner, workload.weight)
-    return None
-
-
-def _largest(holds: Callable[[int], bool], low: int, high: int) -> int | None:
-    """Return the largest number from low to high for which something holds that holds for those below; else None."""
-    if low > high or not holds(low):
-        return None
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if holds(middle) else (low, middle - 1)
-    return low
+        return problem.least(problem.bounds) / estimated(workload)
 
 
 def _budget(affordable: Callable[[float], bool], epsilon: float) -> float | None:
@@ -389,9 +377,3 @@ def _budget(affordable: Callable[[float], bool], epsilon: float) -> float | None
         low, high = (low, middle) if affordable(middle) else (middle, high)
     digits = 10.0 ** (1 - math.floor(math.log10(high)))
     return math.ceil(high * digits * (1 - 1e-9)) / digits
-
-
-def _upwards(people: int) -> int:
-    """Return a number of people rounded up to two digits."""
-    unit = 10 ** max(0, len(str(people)) - 2)
-    return -(-people // unit) * unit

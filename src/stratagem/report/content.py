@@ -100,6 +100,8 @@ class Cover:
 
     title: str = ""
     """Title of the page, in place of the one that names the workload."""
+    about: str = ""
+    """Who asks, and why, as a survey file says it."""
     question: str = ""
     """The question that people are asked."""
     users: int | None = None

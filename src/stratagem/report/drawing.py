@@ -23,6 +23,7 @@ from stratagem.report.verdict import standard_error, values_text
 from stratagem.strategies import Strategy, SurveyStrategy, TranslationStrategy
 from stratagem.study.literature import SCOPE
 from stratagem.workloads import Workload
+from stratagem.workloads.centring import estimated
 from stratagem.workloads.explicit import counts_users
 from stratagem.workloads.question import LISTED, is_survey
 
@@ -247,7 +248,7 @@ def _picture(subject: ReportContent) -> Picture:
     solution, workload, plain = subject.solution, subject.told.workload, subject.told is subject.naming
     sizes = _sizes(workload)
     bound = solution.least_variance if plain and sizes is None else 0.0  # it is on weighted queries
-    least = math.sqrt(bound / workload.queries)
+    least = math.sqrt(bound / estimated(workload))
     people, counts = _people(subject), counts_users(comparable(workload))
     scale = (100 if counts else 1) / math.sqrt(people)
     label = "standard error, % of the people" if counts else "standard error a person"
@@ -258,10 +259,10 @@ def _picture(subject: ReportContent) -> Picture:
             drawn, subject.told, solution.estimator, least or None, scale=each, label=label
         )
     accuracy = solution.accuracy if plain else solution.estimator.accuracy(workload)
-    mean = math.sqrt(accuracy.average_variance / workload.queries)
+    mean = math.sqrt(accuracy.average_variance / estimated(workload))
     if sizes is not None:
         mean = float(
-            np.sqrt(np.square(each / scale) @ solution.estimator.variances(workload) / workload.queries)
+            np.sqrt(np.square(each / scale) @ solution.estimator.variances(workload) / estimated(workload))
         )
     some = "under the prior" if solution.prior is not None else "if all values are equally frequent"
     typical = _text(mean, scale, counts) + RANGES * (sizes is not None)

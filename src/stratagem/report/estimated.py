@@ -30,6 +30,7 @@ from stratagem.report.question import (
     shares_of_people,
     typical_error,
 )
+from stratagem.workloads.centring import estimated
 from stratagem.workloads.explicit import counting, counts_users
 from stratagem.workloads.question import are_few, as_asked, is_survey, questions
 from stratagem.workloads.serial import over
@@ -285,9 +286,10 @@ class Simulated:
         for one in questions(asked) if is_survey(asked) else ():
             people = counts_users(one.workload)
             places = one.places if people else one.places[~counting(one.workload.matrix())]
+            many = estimated(one.workload) if people else len(places)
             known = self.result.standard_errors
-            predicted = None if known is None else _typical(known[places]) / N
-            observed = _typical(self.result.errors[places]) / N
+            predicted = None if known is None else _typical(known[places], many) / N
+            observed = _typical(self.result.errors[places], many) / N
             name = " x ".join(asked.domain.names[i] for i in one.about) or "everybody"
             found.append(QuestionErrors(name, one.kind, people, predicted, observed))
         return found
@@ -309,7 +311,7 @@ class Simulated:
             yield from ("", Table(head, [one.row() for one in self.questions]), "")
             yield "errors are root mean squares over the answers, as shares of all people, or of a mean in its unit"
         else:
-            root = (result.predicted / len(result.truth)) ** 0.5
+            root = (result.predicted / estimated(result.naming.workload)) ** 0.5
             yield f"predicted error of an answer (root mean square): {self._error(root)}"
         if result.standard_errors is not None and not self.questions:
             worst = int(result.standard_errors.argmax())
@@ -338,9 +340,9 @@ class Simulated:
         return Table(("query", "true", "estimate", "off by", "predicted standard error"), rows)
 
 
-def _typical(errors: np.ndarray) -> float:
-    """Return the root mean square."""
-    return math.sqrt(float(np.square(errors).mean()))
+def _typical(errors: np.ndarray, many: int) -> float:
+    """Return the root mean square of so many errors, besides which there may be some of zero."""
+    return math.sqrt(float(np.square(errors).sum()) / many)
 
 
 def simulated(

@@ -181,6 +181,7 @@ def write_results(
     *,
     name: str,
     question: str = "",
+    why: str = "",
     rounds: int = 1,
     quantiles: Mapping[str, str] | None = None,
     of_all: bool = False,
@@ -188,8 +189,8 @@ def write_results(
     """Write the page on the answers of an estimate; it loads nothing, and the same estimate makes the same bytes.
 
     Every table of the workload has a section, as has every question of a survey; `quantiles`, in words by their names,
-    stand before them. Shares are of those who answered, or `of_all`. `epsilon` is what all reports of one person reveal
-    at most, `rounds` their number.
+    stand before them. `why` is who asks and why, the first line. Shares are of those who answered, or `of_all`.
+    `epsilon` is what all reports of one person reveal at most, `rounds` their number.
     """
     target = check_page(path)
     own = epsilon if rounds == 1 else None
@@ -200,6 +201,7 @@ def write_results(
         "report/results.html",
         **dressed("", "results.css"),
         title=question or name,
+        why=why,
         about={
             "What is estimated": question and name,
             **_senders(found.users, rounds),

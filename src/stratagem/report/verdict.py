@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import partial
 
 from stratagem.estimators import ERROR, ask, comparable, errors, mean_variance
 from stratagem.math.number import at_most, count, counted, number_text, unbroken, upper, users_text
@@ -31,7 +32,7 @@ from stratagem.workloads.question import LISTED, called, is_survey, questions
 
 TYPICAL = (
     "The typical error of a question is the standard error of its answers, as a share of all people, or of what a mean "
-    f"could be. {HARDEST}"
+    f"could be; of those that are known exactly, none counts. {HARDEST}"
 )
 """What the errors beside the questions of a survey are."""
 PROPOSED = " The possible answers were proposed from example answers and tell something about those people."
@@ -60,6 +61,7 @@ def verdict(subject: ReportContent) -> dict[str, object]:
     told = {"Privacy": _privacy(subject), "Not protected": _unprotected(subject)}
     return {
         "title": subject.cover.title or _title(subject),
+        "why": subject.cover.about,
         "about": _about(subject),
         "useless": [*enough, *accuracy] if useless and not survey else [],
         "questions": _lines(subject, judged) if survey else [],
@@ -212,9 +214,10 @@ def _lines(subject: ReportContent, judged: Mapping[str, Usability]) -> list[dict
     for name, one in judged.items():
         needed = _enough(one.needed).replace("A", "a", 1)
         limit = f"; usable is {one.limit}, for which {needed}" if one.limit else ""
+        widest = f"; {one.widest}" if one.widest else ""
         usable = f"{'' if one.usable else 'not '}usable with {counted(one.people, 'person')}"
         words = unbroken(
-            f"{usable}: typical error {one.off}{limit}" if known else f"{needed} for usable answers"
+            f"{usable}: typical error {one.off}{widest}{limit}" if known else f"{needed} for usable answers"
         )
         lines.append(
             {"name": f"{name}{stated.get(name, '')}", "wrong": known and not one.usable, "words": words}
@@ -229,20 +232,24 @@ def _judged(subject: ReportContent) -> dict[str, Usability]:
     """
     solution, asked, users = subject.solution, subject.solution.workload, subject.cover.users or 1
     if not is_survey(asked):
-        return {"": _usability(subject, asked, solution.mean_variance, users)}
+        return {"": _usability(subject, asked, asked, solution.mean_variance, users)}
     found = {}
     for one in questions(asked):
         over, names = one.over(asked.domain), [asked.domain.names[place] for place in one.attributes]
         variance = mean_variance(over, solution.estimator, solution.estimator.accuracy(over))
-        found[" x ".join(names)] = _usability(subject, one.workload, variance, users)
+        found[" x ".join(names)] = _usability(subject, one.workload, over, variance, users)
     return found
 
 
-def _usability(subject: ReportContent, asked: Workload, variance: float, users: int) -> Usability:
-    """Return the verdict on queries to whose answers each of so many users adds so much variance."""
+def _usability(
+    subject: ReportContent, asked: Workload, over: Workload, variance: float, users: int
+) -> Usability:
+    """Return the verdict on queries, `over` all attributes, to whose answers each user adds so much variance."""
     own = [one for one in subject.attributes if one.name in asked.domain.names]
     gaps = max(len(one.values.outside) for one in own)
-    return usability(asked, subject.solution.epsilon, users, variance, other=gaps)
+    one = subject.solution
+    single = partial(one.estimator.largest, comparable(over))
+    return usability(asked, one.epsilon, users, variance, other=gaps, single=single)
 
 
 def standard_error(variance: float, users: int, counts: bool) -> str:

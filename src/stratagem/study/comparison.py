@@ -37,6 +37,7 @@ from stratagem.study.row import ALPHA, Row, check_data, ranked, row_of
 from stratagem.study.solution import Solution
 from stratagem.study.summary import OURS, bound_sentences, bound_table, less, people_needed, summary, text
 from stratagem.workloads import DomainLike, Workload
+from stratagem.workloads.centring import estimated
 from stratagem.workloads.explicit import counts_users
 from stratagem.workloads.given import WorkloadLike
 
@@ -130,8 +131,8 @@ class Comparison(Recorded, Plotted):
     def on(self, data: ArrayLike) -> Comparison:
         """Return the same mechanisms with the errors that they are expected to make on a data vector.
 
-        x = `data` (n,) counts the users of each type. The error of an answer is (sum_u x_u t_u / p)^(1/2), the
-        root mean square over the p queries and over all that chance may do, in users: exact, nothing is drawn.
+        x = `data` (n,) counts the users of each type. The error of an answer is (sum_u x_u t_u / q)^(1/2), the
+        root mean square over the q `estimated` answers and all that chance may do, in users: exact, nothing is drawn.
         The strategies stay as they are. With N users, L_x and V the objective and Gram matrix under the prior
         x/N, no unbiased strategy adds less than L_x/n - sum_u x_u V_uu/N a user; the bounds on L_x bound the error.
 
@@ -144,7 +145,7 @@ class Comparison(Recorded, Plotted):
             >>> comparison.users, comparison.least_error < comparison.rows[0].error < comparison.users
             (100, True)
         """
-        x, queries = check_data(data, self.workload), self.workload.queries
+        x, queries = check_data(data, self.workload), estimated(self.workload)
         variances = {name: one.accuracy.total_variance(x) for name, one in self.compared.items()}
         rows = [
             replace(row, error=math.sqrt(max(0.0, variances[row.mechanism]) / queries)) for row in self.rows

@@ -25,6 +25,7 @@ from stratagem.study.row import Row
 from stratagem.study.solution import Solution
 from stratagem.study.summary import MINIMUM, OURS, fewest_users, least_added, less, people_needed, text
 from stratagem.workloads import DomainLike
+from stratagem.workloads.centring import estimated
 from stratagem.workloads.given import WorkloadLike, workload_of
 
 if TYPE_CHECKING:
@@ -229,7 +230,7 @@ class Sweep(Recorded):
         silent = any(users == 1 for users in self.users_needed()[BOUND])
         needed = (
             f"People needed: for {goal(self.comparisons[0].workload)}. Typical answer: root mean square over the "
-            "queries. Both hold whatever people answer."
+            "queries whose answers are not known exactly. Both hold whatever people answer."
         )
         return "\n".join(filter(None, (needed, SILENCE if silent else "", self.late_sentence)))
 
@@ -258,7 +259,7 @@ class Sweep(Recorded):
 def _least(comparison: Comparison) -> float:
     """Return the lower bound on the mean variance of an answer per user; the least accurate answer has no less."""
     problem = comparison.problem
-    return least_added(problem, comparison.bounds) / problem.counting.workload.queries
+    return least_added(problem, comparison.bounds) / estimated(problem.counting.workload)
 
 
 def sweep(

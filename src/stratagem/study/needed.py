@@ -13,6 +13,7 @@ from stratagem.solvers.problem import WorstCase, problem_of
 from stratagem.study.optimisation import optimise
 from stratagem.study.solution import Solution
 from stratagem.workloads import Workload
+from stratagem.workloads.centring import estimated
 
 LEAST, MOST = 0.01, 10.0
 """The budgets among which one is sought for an error to reach; above the largest, little is protected."""
@@ -51,7 +52,7 @@ def least_budget(
         with within(EACH * deadline().left):
             return solve(budget)
 
-    low = _allowed(asked, users, error, queries or asked.queries)
+    low = _allowed(asked, users, error, queries or estimated(asked))
     tried = min(MOST, _digits(low))
     while (found := needed(solution := solved(tried))) > users:
         if tried == MOST:

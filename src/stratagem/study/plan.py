@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Unpack, final
 
@@ -19,7 +19,7 @@ from stratagem.domain.policy import Policy, Reading, said
 from stratagem.domain.proposal import Proposal, cautions, completed, found_values, refusing, sentences, stated
 from stratagem.domain.rounding import placeholders
 from stratagem.domain.values import Labels
-from stratagem.estimators import Errors, errors
+from stratagem.estimators import Errors, comparable, errors
 from stratagem.io.screen import brief
 from stratagem.io.table import Table
 from stratagem.math.deadline import granted, within
@@ -200,7 +200,8 @@ class Plan(PlannedMechanism):
     def usability(self) -> Usability:
         """Whether the answers of so many people can be used, and what would make them so."""
         one, other = self.solution, len(self.proposal.values.outside)
-        return usability(one.workload, one.epsilon, self.users, one.mean_variance, other=other)
+        single = partial(one.estimator.largest, comparable(one.workload))
+        return usability(one.workload, one.epsilon, self.users, one.mean_variance, other=other, single=single)
 
     @property
     def users_needed(self) -> int | None:
@@ -224,7 +225,8 @@ class Plan(PlannedMechanism):
         if self.proposal.values.no_answer and self.x[-1]:
             said.append("Shares are those of all people; shares of those who answered are less exact.")
         ways, off = self.usability.ways, self.errors.root_mean_square
-        coarser = such_as(self.proposal.coarser(ways.values)) if ways else ""
+        bins = self.proposal.coarser(ways.values) if ways else ""
+        coarser = such_as({"": bins} if bins else {})
         said += [openly_asked(off)] * (self.usability.counts and off > 0)
         verdict, first = f"{self.usability}{coarser}", "\n".join(self.first())
         return [verdict, first, *said] if ways else [first, *said, verdict]

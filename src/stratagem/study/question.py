@@ -18,17 +18,23 @@ from stratagem.domain.file import UnreadableError, column_names
 from stratagem.domain.policy import Policy, Reading, said
 from stratagem.domain.proposal import STATED, DifferentTextsError, Proposal, cautions, sentences
 from stratagem.domain.rounding import placeholders
+from stratagem.estimators import mean_variance, users_needed
 from stratagem.io.toml import nearest
 from stratagem.math.number import number_text
 from stratagem.study.attacks import percent
 from stratagem.study.plan import described, proposed
+from stratagem.study.summary import Found
 from stratagem.workloads import Workload
 from stratagem.workloads.explicit import counts_users
 from stratagem.workloads.recipe import QueryEntry
-from stratagem.workloads.survey import SurveyFile
+from stratagem.workloads.survey import SurveyFile, written
 
 LARGEST = 4096
 """Most cells of a table that is planned."""
+PERHAPS = (
+    "The values in {} may have been read from {} and then tell something about its people: if these are the people to "
+    "protect, state values that you know without the data."
+)
 
 
 Source = str | Path | Mapping[str, Iterable[object]] | Iterable[object]
@@ -101,12 +107,16 @@ class Column:
         """What reads the column in the same way again."""
         return self.policy.told(self.proposal.values)
 
-    def values(self) -> tuple[str, ...]:
+    def values(self) -> str:
         """Return which values people choose from, and which rows are in none of the others."""
-        return sentences(self.name, self.proposal, self.x, self.others)
+        first, *rest = sentences(self.name, self.proposal, self.x, self.others)
+        return "; ".join(filter(None, (first, " ".join(rest))))
 
-    def notes(self) -> Iterator[str]:
-        """Yield what is to be done about the values, each in a sentence."""
+    def notes(self, *, file: bool = False) -> Iterator[str]:
+        """Yield what is to be done about the values, each in a sentence, in a survey `file` if that states them."""
+        yield from (written(one, self.attribute.name) for one in self._notes()) if file else self._notes()
+
+    def _notes(self) -> Iterator[str]:
         yield from cautions(self.name, self.proposal, self.placeholders)
         read = filter(None, (said(dict(self.proposal.values.spellings)), *self.remarks))
         yield from (f"{self.name}: {sentence}" for sentence in read)
@@ -177,6 +187,19 @@ class Question:
                 "state coarser values, or leave it out"
             )
         return Question.even(domain, names, "identity")
+
+
+def weights_said(asked: Sequence[Question]) -> str:
+    """Return which questions count more or less than the others, in a sentence; empty where all count alike."""
+    both = [(one, one.entry.even(one.domain).weight) for one in asked]
+    if len({one.entry.weight / even for one, even in both}) == 1:
+        return ""
+    stated = (
+        f"{one.name} {one.entry.weight:g} ({even:g} counts like any other)"
+        for one, even in both
+        if one.entry.weight != even
+    )
+    return f'Questions do not count alike, unless they state weight = "alike": {", ".join(stated)}.'
 
 
 def read_columns(
@@ -254,3 +277,10 @@ def sample_of(data: Source) -> Sample | None:
 def _rows(data: Mapping[str, Any], name: str) -> Iterable[object]:
     rows = data[name]
     return rows.to_pylist() if hasattr(rows, "to_pylist") else rows  # Arrow's scalars write None as a text
+
+
+def people_enough(solution: Found, questions: Iterable[Question], error: float) -> int:
+    """Return the people with whom the answers of every question that counts people have the error, typically."""
+    through = solution.estimator
+    known = (one.workload for one in questions if one.counts)
+    return max(users_needed(mean_variance(one, through, through.accuracy(one)), error) for one in known)

@@ -29,6 +29,7 @@ from stratagem.strategies import Strategy, SurveyStrategy, TranslationStrategy
 from stratagem.study.ranking import Ranking
 from stratagem.study.summary import Found, summary, text, variance_gap
 from stratagem.workloads import Workload
+from stratagem.workloads.centring import estimated
 
 ROUNDING = 1e-9
 """Largest amount by which rounding may put an objective below a bound, relative to the bound or to tr V/n."""
@@ -306,7 +307,7 @@ class Solution(Found):
         Raises:
             ValueError: without matplotlib, or for a path or width that cannot be used.
         """
-        bound = math.sqrt(self.least_variance / self.workload.queries)
+        bound = math.sqrt(self.least_variance / estimated(self.workload))
         return show("plot_strategy", self.workload, self.strategy, path, width, prior=self.prior, bound=bound)
 
     def report(

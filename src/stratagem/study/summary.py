@@ -25,6 +25,7 @@ from stratagem.io.table import Table
 from stratagem.math.number import above_minimum, counted, number_text, percent_apart, users_text
 from stratagem.solvers.problem import Problem, problem_of, relative_gap
 from stratagem.study.literature import SCOPE
+from stratagem.workloads.centring import estimated
 from stratagem.workloads.explicit import counts_users
 from stratagem.workloads.question import is_survey
 from stratagem.workloads.serial import to_data
@@ -49,7 +50,7 @@ class Found:
 
     @cached_property
     def mean_variance(self) -> float:
-        """The variance that one user of the worst type adds to an answer, in the mean over `comparable` queries."""
+        """The variance that one user of the worst type adds to an answer: mean of the `comparable` and `estimated`."""
         return mean_variance(self.problem.workload, self.estimator, self.accuracy)
 
     @cached_property
@@ -60,8 +61,8 @@ class Found:
     def users_for(self, error: float = ERROR) -> Users:
         """Return the users needed for a standard error, as a share of the users, if all had the worst type.
 
-        First for the root mean square over the queries, then for every single answer; None in place of the second
-        where the queries are too many to be looked at one by one.
+        First for the root mean square over the `estimated` answers, then for every single answer; None in place of the
+        second where the queries are too many to be looked at one by one.
 
         Raises:
             ValueError: if the error is not a positive number.
@@ -212,7 +213,7 @@ def least_error(problem: Problem, bounds: Bounds, users: int) -> float:
 
 def _least(problem: Problem, bounds: Bounds) -> float:
     """Return what one user adds to the variance of an answer at least, in the mean over those of the objective."""
-    return least_added(problem, bounds) / (1 if problem.single else problem.counting.workload.queries)
+    return least_added(problem, bounds) / (1 if problem.single else estimated(problem.counting.workload))
 
 
 def least_added(problem: Problem, bounds: Bounds) -> float:
@@ -315,7 +316,7 @@ def proof_sentences(found: Certificate) -> str:
         f"At epsilon {epsilon:g} the objective of {EVERY} is at least {found.value:,.6f}{under}. It is for "
         f"{asked.queries:,} queries of the kind {to_data(asked)['kind']} over domain {asked.domain}."
     )
-    least = users_needed(problem_of(asked, epsilon, prior=prior).added(found.value) / asked.queries)
+    least = users_needed(problem_of(asked, epsilon, prior=prior).added(found.value) / estimated(asked))
     known = comparable(asked) is asked and least > 1
     return f"{said}\nSo at least {least:,} people are needed so that {off(asked)}." if known else said
 

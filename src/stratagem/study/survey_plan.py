@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import astuple, dataclass, field, replace
+from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, Unpack, final
@@ -14,33 +14,46 @@ from stratagem.domain.bins import such_as
 from stratagem.domain.domain import Domain
 from stratagem.domain.policy import Reading
 from stratagem.domain.proposal import refusing
-from stratagem.estimators import Errors, Estimator, errors, mean_variance, users_needed
+from stratagem.estimators import Errors, Estimator, comparable, errors, mean_variance
 from stratagem.io.screen import brief
 from stratagem.io.table import Table
 from stratagem.math.deadline import granted, within
 from stratagem.math.number import counted, users_text
 from stratagem.math.privacy import told
-from stratagem.mechanism.usable import LEAST, TOTALS, Usability, usability, verdicts_data
+from stratagem.mechanism.usable import (
+    ERRORS,
+    LEAST,
+    OUT,
+    TOTALS,
+    WAYS_OUT,
+    Usability,
+    usability,
+    verdicts_data,
+)
 from stratagem.solvers import Auto, Callback
 from stratagem.study.attacks import percent
 from stratagem.study.needed import least_budget
 from stratagem.study.optimisation import optimise
 from stratagem.study.plan import CLOSE, Aim, Plan, PlannedMechanism, plan_question
 from stratagem.study.question import (
+    PERHAPS,
     Column,
     Known,
     Question,
     Sample,
     Source,
+    people_enough,
     read_columns,
     sample_of,
     stated_columns,
+    weights_said,
 )
 from stratagem.study.ranking import Contender, Ranking, rank_questions
 from stratagem.study.solution import Solution
 from stratagem.study.summary import minimum_sentence, openly_asked
 from stratagem.study.two_rounds import advice
 from stratagem.workloads import weighted
+from stratagem.workloads.centring import estimated
 from stratagem.workloads.given import read_survey
 from stratagem.workloads.question import asked_together
 from stratagem.workloads.survey import SurveyFile
@@ -52,10 +65,6 @@ WAYS = {
     "split budget": "all questions with a part of epsilon each",
 }
 """Other ways of asking, by the name under which they are ranked, in words."""
-PERHAPS = (
-    "The values in {} may have been read from {} and then tell something about its people: if these are the people to "
-    "protect, state values that you know without the data."
-)
 
 
 @final
@@ -97,7 +106,7 @@ class SurveyPlan(PlannedMechanism):
 
     @property
     def users_needed(self) -> int | None:
-        return None if self.error is None else _needed(self.solution, self.questions, self.error)
+        return None if self.error is None else people_enough(self.solution, self.questions, self.error)
 
     @property
     def others(self) -> dict[str, Contender]:
@@ -129,45 +138,55 @@ class SurveyPlan(PlannedMechanism):
     def _verdict(self, question: Question) -> Usability:
         variance = self.errors(question).root_mean_square ** 2 * self.users
         gaps = max(len(one.values.outside) for one in question.table.domain.attributes)
-        return usability(question.table, self.epsilon, self.users, variance, other=gaps)
+        single = partial(self.solution.estimator.largest, comparable(question.workload))
+        return usability(question.table, self.epsilon, self.users, variance, other=gaps, single=single)
 
     def table(self) -> Table:
-        """Return the errors of every question, beside those of the best published mechanism for each."""
+        """Return the errors of every question, beside those of the best published mechanism for each, and ways out."""
         rivals = [one.estimator for name, one in self.others.items() if name == "one question each"]
-        head = ("question", "typical error", *["one question each"] * len(rivals), "usable")
+        ways = WAYS_OUT if any(one.ways for one in self.verdicts) else ()
+        head = ("question", "typical error", *["one question each"] * len(rivals), "usable", *ways)
         rows = []
         for one, verdict in zip(self.questions, self.verdicts, strict=True):
             shown = [one.shown(self.errors(one, through).root_mean_square) for through in (None, *rivals)]
-            rows.append((one.name, *shown, "yes" if verdict.usable else "no"))
+            known = astuple(verdict.ways) if verdict.ways else (None,) * len(ways)
+            out = ["" if way is None else f"{way:,}" for way in known[: len(ways)]]
+            rows.append((one.name, *shown, "yes" if verdict.usable else "no", *out))
         return Table(head, rows)
 
     def answer(self) -> list[str | Table]:
         people, many = users_text(self.users), counted(len(self.questions), "question")
         said = f"{people} people, {many}, epsilon {self.epsilon:g} for the whole survey.\n{self.enough}"
-        about = "Errors are standard errors, as shares of all people, or of a mean in its unit."
-        names, coarser = {one.attribute.name: one.name for one in self.columns}, self.coarser
-        useless = [
-            f"{one.name}: {verdict}{such_as(coarser.get(one.name, ''), names.get(one.name, ''))}"
-            for one, verdict in zip(self.questions, self.verdicts, strict=True)
-            if not verdict.usable
+        judged = {one.name: verdict for one, verdict in zip(self.questions, self.verdicts, strict=True)}
+        useless = [one for one in judged.values() if not one.usable]
+        about = [ERRORS, *[LEAST] * (len(useless) < len(judged)), *[OUT] * any(one.ways for one in useless)]
+        limits = dict.fromkeys(one.limit for one in useless if one.limit)
+        about += [f"Usable is {'; '.join(limits)}."] if limits else []
+        wide = [f"{name}: {one.widest}." for name, one in judged.items() if one.widest]
+        names = {one.attribute.name: one.name for one in self.columns}
+        about += [such_as({names[name]: bins for name, bins in self.coarser.items()}).strip()]
+        return [
+            "\n".join([said, *self.first()]),
+            self.table(),
+            "\n".join([" ".join(filter(None, about)), *wide]),
         ]
-        off = "\n".join([about, *[LEAST] * (len(useless) < len(self.questions)), *useless])
-        return ["\n".join([said, *self.first()]), self.table(), off]
+
+    def parts(self, notes: Iterable[str]) -> list[str | Table]:
+        notes = *refusing({one.name: one.proposal for one in self.columns}), *notes
+        below = *self.values(), " ".join(notes), " ".join(self.proofs())
+        return [*self.answer(), " ".join(self.meaning()), "\n".join(filter(None, below))]
 
     def proofs(self) -> tuple[str, ...]:
         proven = minimum_sentence(self.solution, self.solution.bounds)
-        return (*self._cost(), *self._price(), proven)
+        return (*self._cost(), proven)
 
     def _cost(self) -> Iterator[str]:
-        """Yield how many fewer people are enough than by other ways of asking, a sentence each."""
+        """Yield how many fewer people are enough than by other ways of asking, and than in the open."""
         ours = self.solution.mean_variance
         for name, other in self.others.items():
             if other.mean_variance > ours:
                 fewer = percent(1 - ours / other.mean_variance)
                 yield f"That takes {fewer} fewer people than {WAYS[name]}."
-
-    def _price(self) -> Iterator[str]:
-        """Yield how many people have errors as small if they answer all questions in the open."""
         counted = (self.errors(one).root_mean_square for one in self.questions if one.counts)
         if least := min(filter(None, counted), default=0.0):
             yield openly_asked(least, "has standard errors as small for every question")
@@ -175,32 +194,21 @@ class SurveyPlan(PlannedMechanism):
     def meaning(self) -> tuple[str, ...]:
         held = told(self.epsilon, "a person's answers to all questions")
         believed = f"Epsilon {self.epsilon:g} means: {held}"
-        return believed, "A device answers one part of the questions, drawn at random; its report says which."
+        return believed, "A report says which part of the questions it is about."
 
     def values(self) -> tuple[str, ...]:
-        found = [sentence for one in self.columns for sentence in one.values()]
-        return (*found, *refusing({one.name: one.proposal for one in self.columns}))
+        return tuple(one.values() for one in self.columns)
 
     def notes(self) -> tuple[str, ...]:
         found = [PERHAPS.format(self.stated_in, self.data)] * self.perhaps_read
-        found += [note for one in self.columns for note in one.notes()]
+        found += [note for one in self.columns for note in one.notes(file=bool(self.stated_in))]
         rounds, late = (
             advice(self.solution, self.users, [one.x for one in self.columns]),
             self.ranked.late_sentence,
         )
-        return tuple(filter(None, (*dict.fromkeys(found), *self.left_out, self._weights(), rounds, late)))
-
-    def _weights(self) -> str:
-        """Return which questions count more or less than the others, in a sentence; empty where all count alike."""
-        both = [(one, one.entry.even(self.domain).weight) for one in self.questions]
-        if len({one.entry.weight / even for one, even in both}) == 1:
-            return ""
-        stated = (
-            f"{one.name} {one.entry.weight:g} ({even:g} counts like any other)"
-            for one, even in both
-            if one.entry.weight != even
+        return tuple(
+            filter(None, (*dict.fromkeys(found), *self.left_out, weights_said(self.questions), rounds, late))
         )
-        return f'Questions do not count alike, unless they state weight = "alike": {", ".join(stated)}.'
 
     def survey_file(self) -> str:
         """Return the survey as a file of queries, TOML, which `plan` and `optimise` read."""
@@ -371,9 +379,9 @@ def _planned(
             )
         else:
             counts = asked_together([weighted(one.workload, one.entry.weight) for one in counting])
-            size = sum(one.entry.weight**2 * one.workload.queries for one in counting)
+            size = sum(one.entry.weight**2 * estimated(one.workload) for one in counting)
             solution, complete = least_budget(
-                counts, people, error, solve, lambda found: _needed(found, counting, error), size
+                counts, people, error, solve, lambda found: people_enough(found, counting, error), size
             )
         known = solution.baselines
         ranked = known if WAYS.keys() & known.named.keys() else rank_questions(solution.problem)
@@ -387,10 +395,3 @@ def _planned(
         error=error,
         complete=complete,
     )
-
-
-def _needed(solution: Solution, questions: Iterable[Question], error: float) -> int:
-    """Return the people with whom the answers of every question that counts people have the error, typically."""
-    through = solution.estimator
-    known = (one.workload for one in questions if one.counts)
-    return max(users_needed(mean_variance(one, through, through.accuracy(one)), error) for one in known)

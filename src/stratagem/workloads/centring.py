@@ -17,7 +17,11 @@ from stratagem.math.privacy import uniform
 from stratagem.workloads.combined import LARGEST, SMALLEST, Stack, Weighted
 from stratagem.workloads.explicit import Explicit
 from stratagem.workloads.identity import Total
+from stratagem.workloads.marginals import Marginals, Parity
+from stratagem.workloads.merged import Spread
 from stratagem.workloads.product import Product
+from stratagem.workloads.ranges import AllRange, Prefix
+from stratagem.workloads.selection import Ranges, SomeQueries
 from stratagem.workloads.workload import Array, Workload
 
 ROUNDED = 4 * float(np.finfo(float).eps)
@@ -170,6 +174,43 @@ def parts(workload: Workload) -> Iterator[tuple[float, Workload]]:
         yield from parts(part)
     if not found:
         yield workload.unweighted
+
+
+def estimated(workload: Workload) -> int:
+    """Return how many answers are estimated, over which every typical error is a root mean square; at least 1.
+
+    All but multiples of the number of all people, such as the last prefix: they are known exactly, without any error.
+
+    >>> import stratagem as st
+    >>> estimated(st.prefix(8)), estimated(st.histogram(8)), estimated(st.prefix(8) + st.total(8))
+    (7, 8, 7)
+    """
+    return max(1, workload.queries - _known(workload))
+
+
+def _known(workload: Workload) -> int:
+    """Return how many answers are multiples of the number of all people."""
+    if inner := workload.split():
+        return sum(map(_known, inner))
+    workload = workload.unweighted[1].unmerged
+    match workload:
+        case Spread(workload=inner):
+            return _known(inner)
+        case Product(factors=factors):
+            return math.prod(map(_known, factors))
+        case Marginals(orders=orders):
+            return orders.count(0)
+        case Total() | Prefix() | Parity():
+            return 1
+        case AllRange():
+            return int(workload.width == workload.domain_size)
+        case Ranges():
+            return int((workload.lengths == workload.domain_size).sum())
+        case SomeQueries():
+            return sum(_known(one.workload) for one in workload.margins())
+    if (rows := workload.given) is None:
+        return 0
+    return int((np.ptp(rows, axis=1) <= ROUNDED * np.abs(rows).max(axis=1)).sum())
 
 
 def _magnitude(size: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import final
 
@@ -16,6 +16,7 @@ from stratagem.io.screen import brief
 from stratagem.workloads.combined import Stack, Weighted
 from stratagem.workloads.harmonics import averaged
 from stratagem.workloads.identity import Identity, Total
+from stratagem.workloads.marginals import Marginals
 from stratagem.workloads.naming import Naming
 from stratagem.workloads.product import Product
 from stratagem.workloads.query import MatrixRow, Query
@@ -264,3 +265,31 @@ def with_merged(asked: Workload, merged: Mapping[str, Attribute]) -> Workload:
         return asked
     attributes = [merged.get(one.name, one) for one in asked.domain.attributes]
     return about(asked, attributes[0]) if asks(asked) else Total(Domain(*attributes))
+
+
+def coarser(workload: Workload, values: int) -> Workload | None:
+    """Return the same queries over attributes of at most so many values; None where that means nothing."""
+    domain = Domain.sized(workload.domain.names, (min(size, values) for size in workload.domain.sizes))
+    match workload:
+        case Identity() | Prefix() | Marginals():
+            return replace(workload, domain=domain)
+        case AllRange():
+            return replace(workload, domain=domain, width=min(workload.width, values))
+        case Padded():
+            spare = workload.domain_size - workload.workload.domain_size
+            inner = coarser(workload.workload, max(1, values - spare))
+            return (
+                replace(workload, workload=inner, domain=Domain.of(inner.domain_size + spare))
+                if inner
+                else None
+            )
+        case Product():
+            parts = [coarser(part, values) for part in workload.factors]
+            return Product(tuple(part for part in parts if part)) if all(parts) else None
+        case Stack():
+            parts = [coarser(part, values) for part in workload.parts]
+            return Stack(tuple(part for part in parts if part)) if all(parts) else None
+        case Weighted():
+            inner = coarser(workload.workload, values)
+            return None if inner is None else Weighted(inner, workload.weight)
+    return None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple, cast, final
 
 from stratagem.domain import Attribute, Bins
 from stratagem.domain.policy import Reading
@@ -119,6 +120,11 @@ WEIGHTS = (
     "",
 )
 """What a written file says of the weights in it."""
+GIVEN = r"(\[[^]]*\]|\{[^}]*\}|'[^']*')"
+ADVICE = re.compile(
+    rf"\bby_column=\{{(?:'[^']*'|\"[^\"]*\"): \{{'(\w+)': {GIVEN}\}}\}}|\b(missing|mapping|date_format)={GIVEN}"
+)
+"""Keyword arguments on how a column is read, of one among several or by itself."""
 
 
 class SurveyFile(NamedTuple):
@@ -184,6 +190,24 @@ def _reading_lines(name: str, column: str, reading: Reading) -> Iterator[str]:
     for key in ("decimal", "date_format"):
         if given := reading.get(key):
             yield f"{key} = {_quoted(str(given))}"
+
+
+def written(sentence: str, attribute: str) -> str:
+    """Return a sentence with lines of a survey file in place of keyword arguments on how a column is read.
+
+    >>> written("If they are, say so with missing=['-99'].", "age")
+    'If they are, say so with missing = ["-99"] below [attributes.age].'
+    """
+
+    def line(found: re.Match[str]) -> str:
+        key, given = filter(None, found.groups())
+        try:
+            (own,) = _reading_lines("", "", cast("Reading", {key: ast.literal_eval(given)}))
+        except (SyntaxError, ValueError):  # braces in somebody's own text
+            return found[0]
+        return f"{own} below [attributes.{_key(attribute)}]"
+
+    return ADVICE.sub(line, sentence)
 
 
 def _attribute_lines(attribute: Attribute) -> Iterator[str]:

@@ -14,6 +14,7 @@ from stratagem.estimators import Estimator, UnsupportedWorkloadError
 from stratagem.math.number import spread
 from stratagem.math.vector import WHOLE
 from stratagem.report.plots.figure import GREY, VERMILION
+from stratagem.workloads.centring import estimated
 from stratagem.workloads.explicit import counts_users
 from stratagem.workloads.query import Query, Span
 from stratagem.workloads.question import SurveyQuestion, is_survey, questions
@@ -299,7 +300,7 @@ def _draw_columns(
 
 def _draw_types(axes: Axes, workload: Workload, through: Estimator, scale: float) -> np.ndarray:
     """Draw and return the root mean square over queries for users of each type."""
-    errors = scale * np.sqrt(through.accuracy(workload).per_type / workload.queries)
+    errors = scale * np.sqrt(through.accuracy(workload).per_type / estimated(workload))
     if len(errors) > 1:
         axes.plot(errors, color=VERMILION)
     else:
