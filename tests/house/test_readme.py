@@ -45,7 +45,7 @@ def test_its_commands_run_in_order_and_say_what_it_promises(tmp_path, monkeypatc
     assert environment == "python3 -m venv .venv"
     assert "pip install" in install
     printed = said(capsys, optimise)
-    assert printed.startswith("Ask 93,610 people: answers are typically off by 1 % of them (standard error).")
+    assert printed.startswith("Ask 95,096 people: answers are typically off by 1 % of them (standard error).")
     assert all(
         words in printed for words in ("hierarchical (published)", "above the proven minimum", "more: --all")
     )

@@ -33,15 +33,15 @@ GROUPS, SEVERAL = 128, 64
 by two to five."""
 
 
-def grouped(F: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def grouped(F: np.ndarray, weights: np.ndarray, *, fully: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """Return mean (g x r) and weight (g,) of groups of nearly equal rows of F (n x r), in lexicographic order.
 
-    Equal rows are one group. Of one number the extremes are not grouped.
+    Equal rows are one group, and `fully` no others are. Of one number the extremes are not grouped.
     """
     rows, group = np.unique(F, axis=0, return_inverse=True)
     group = group.ravel()
     single = rows.shape[1] == 1
-    if len(rows) > (GROUPS if single else SEVERAL):
+    if not fully and len(rows) > (GROUPS if single else SEVERAL):
         group = (_cells(rows[:, 0]) if single else _halves(rows))[group]
     _, group = np.unique(group, return_inverse=True)
     total = np.bincount(group, weights)
@@ -206,6 +206,8 @@ SIMPLE, LISTED = 3, 12
 number of user types."""
 SHARE, LONGEST = 0.5, 60.0
 """Share of the time that the linear programme may take, and the most seconds; it is a valid bound whenever it ends."""
+COARSE, SOLVED = 0.75, 30
+"""Share of that time for groups of users, after which it is solved for all of them, and steps of one solution."""
 SAFETY = 1e-9
 """Relative amount taken off for the small columns of a pivoted Cholesky factor, which keep half the digits."""
 
@@ -242,9 +244,10 @@ def linear_dual(case: Case) -> LinearDual | None:
 
     for all prices (lambda, mu), phi(c) = c + (E - 1) max(c, 0). The maximum over all t in R^r is exact for r = 1
     (`answer_pricing.peaks`) and bounded box by box above (`ceiling`); prices come from the programme over some answers
-    (`optimisers.solve`), which more answers then join. User types with nearly the same f share their mean:
-    whatever serves each of them serves, on average over them, the mean, so that the bound stays valid. None for
-    other queries, for more than three queries up to 12 user types, and beyond 4,096.
+    (`optimisers.solve`), which more answers then join. First user types with nearly the same f share their mean:
+    whatever serves each of them serves, on average over them, the mean, so that the bound is valid. Then the answers
+    found serve them all, and join others as long as there is time. None for other queries, for more than three
+    queries up to 12 user types, and beyond 4,096.
 
     Reference:
         Badanidiyuru, Ghazi, Kamath, Kumar, Leeman, Manurangsi, Varadarajan, Zhang, Optimal Unbiased
@@ -262,7 +265,12 @@ def linear_dual(case: Case) -> LinearDual | None:
         return None
     F = F @ np.linalg.eigh((F.T * h) @ F)[1]
     with within(min(SHARE * deadline().left, LONGEST)):
-        found = programme(*grouped(F, h), case.epsilon, E)
+        few, every = grouped(F, h), grouped(F, h, fully=True)
+        merged = len(few[0]) < len(every[0])
+        with within((COARSE if merged else 1.0) * deadline().left):
+            found = programme(*few, case.epsilon, E)
+        if merged and fits(SOLVED * F.size * len(found.points) ** 2):
+            found = programme(*every, case.epsilon, E, found)
     if not math.isfinite(found.bound):
         return None
     value = case.safe((case.total + max(found.bound, 0.0)) * (1 - SAFETY))

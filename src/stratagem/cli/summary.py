@@ -122,7 +122,7 @@ def _write_saved(
 
 def _write_found(
     request: Request,
-    words: tuple[str, str],
+    title: str,
     out: Path,
     budgets: list[float] | None,
     cover: Cover,
@@ -147,5 +147,4 @@ def _write_found(
 
         line = along(solution, budgets, None if quick else solve)
     note_incomplete(line.sweep.complete)
-    title, about = words
-    write_page(out, ReportContent(solution, title or request.name, line, cover=replace(cover, about=about)))
+    write_page(out, ReportContent(solution, title, line, cover=cover))

@@ -76,26 +76,35 @@ class SolvedProgramme:
     """What the optimum over all answers costs at least."""
 
 
-def programme(columns: np.ndarray, weights: np.ndarray, epsilon: float, E: float) -> SolvedProgramme:
+def programme(
+    columns: np.ndarray, weights: np.ndarray, epsilon: float, E: float, coarse: SolvedProgramme | None = None
+) -> SolvedProgramme:
     """Return the cheapest outputs and the best bound of a few rounds, for columns (n x r) and h (n,).
+
+    A `coarse` programme for groups of these users gives its answers, to begin with, and its bound, which is enough
+    where the cheapest outputs are near it.
 
     Inside, the largest of the first answers is 1. Answers that limited prices before stay, since prices swing
     without them; where boxes rule out less than was seen, ascents start there too.
     """
     points, outer = _first(columns, epsilon, E)
+    points = points if coarse is None else np.unique(np.concatenate([coarse.points, outer]), axis=0)
     unit = float(np.abs(points).max())
     starts, outer, given = points / unit, outer / unit, Answers(points / unit, columns / unit, weights, E)
     noise, several = float(weights @ np.square(given.columns).sum(axis=1)), columns.shape[1] > 1
     best = found = _solved(given)
+    known = 0.0 if coarse is None else coarse.bound / unit**2
     proof, cuts, top, search = None, outer[:0], math.inf, deadline().part(SEARCHED)
     for left in reversed(range(ROUNDS[columns.shape[1]])):
+        slack = TIGHT[columns.shape[1]] * (best.value - noise) + NEGLIGIBLE * best.value
+        if best.value - known <= slack:
+            break
         tried = [found.prices]
         if proof is not None and several:  # half-way to the best so far, which swings less
             tried.append((found.prices + proof.prices) / 2)
         proofs = [_lowered(one, given, starts) for one in tried]
         proof = max([*proofs, proof or proofs[0]], key=lambda one: one.bound)
         last = not left or search.over
-        slack = TIGHT[columns.shape[1]] * (best.value - noise) + NEGLIGIBLE * best.value
         if best.value - proof.bound <= slack or last:
             proof, top, starts, secured = _secured(proof, given, starts, slack, LAST if last else CHECKS)
             if secured or last:
@@ -106,7 +115,7 @@ def programme(columns: np.ndarray, weights: np.ndarray, epsilon: float, E: float
         given = replace(given, points=np.unique(np.concatenate([found.points, outer, cuts]), axis=0))
         found = _solved(given)
         best = min(best, found, key=lambda one: one.value)
-    bound = proof.worth - max(0.0, top) if proof else 0.0
+    bound = max(known, proof.worth - max(0.0, top) if proof else 0.0)
     return replace(best, points=best.points * unit, value=best.value * unit**2, bound=bound * unit**2)
 
 

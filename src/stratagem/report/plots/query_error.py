@@ -131,7 +131,7 @@ SINGLE = 64
 KINDS = 10
 """Largest number of questions, or of kinds of tables, that each have their own position."""
 EVERY = "all queries"
-"""Name of the place of the root mean square over all queries, which the bound is about."""
+"""Name of the place of the root mean square over all queries that are not known exactly, which the bound is about."""
 ROUNDING = 1e-14
 """Variance per user up to which an answer counts as exact; beside a large one, up to 100 times this share of it."""
 LABELS = 30
@@ -286,7 +286,8 @@ def _draw_columns(
         left_out = left_out or len(shown) < len(own)
         axes.vlines(place, shown.min(), shown.max(), color=VERMILION, linewidth=4, alpha=0.4)
         axes.plot(place, math.sqrt(np.square(shown).mean()), "D", color=VERMILION)
-    axes.plot(last, math.sqrt(np.square(errors).mean()), "D", color=VERMILION)
+    uncertain = errors[errors > 0] if errors.any() else errors
+    axes.plot(last, math.sqrt(np.square(uncertain).mean()), "D", color=VERMILION)
     names = [shortened(name, LETTERS) for name in (*columns, EVERY)]
     axes.set_xticks(range(last + 1), names, rotation=90 if _long(names) else 0)
     axes.set_xlim(-0.6, last + 0.6)
