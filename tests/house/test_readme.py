@@ -150,6 +150,11 @@ def test_the_people_needed_are_above_the_minimum_as_it_says():
     said = re.search(r"larger ε: ([\d.]+) % for `prefix` at ε = 4", TEXT)[1]
     printed = re.search(r"People needed ([\d.]+) % above", str(st.optimise(st.prefix(16), 4.0)))[1]
     assert float(printed) == pytest.approx(float(said), abs=0.1)
+    people = re.search(r"where ([\d,]+) people are to ask; ([\d,]+) with `--objective worst-case`", TEXT)
+    for stated, objective in zip(people.groups(), ("average", "worst-case"), strict=True):
+        found = st.optimise(st.prefix(16), 4.0, objective=objective)
+        assert found.users_for().root_mean_square == pytest.approx(int(stated.replace(",", "")), rel=1e-3)
+    assert found.gap < 1e-3
 
 
 @pytest.mark.parametrize("name", ["overview.svg", "overview-dark.svg"])

@@ -267,19 +267,37 @@ def test_a_file_is_reported_with_its_own_budget(capsys, tmp_path, monkeypatch):
 
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("case", ["two-level", "hadamard", "fine", "mixed-juntas"])
-def test_the_check_on_the_page_holds_and_sees_a_broken_table(case, tmp_path, monkeypatch):
+def test_the_check_on_the_page_holds_and_sees_a_broken_table(case, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     found = mechanism(case)
     page = read(found.report("report.html", budgets=[]))
     found.save("mechanism.ldp.json")
     program = next(text for text in page.texts if "mechanism.ldp.json" in text and "assert" in text)
     exec(program, {})
-    broken = json.loads(found.text)
-    numerator, denominator = map(int, broken["epsilon"])
-    broken["epsilon"] = [str(999 * numerator), str(1000 * denominator)]
-    (tmp_path / "mechanism.ldp.json").write_text(json.dumps(broken))
-    with pytest.raises(AssertionError):
-        exec(program, {})
+    said = f"epsilon {float(found.epsilon):g} holds for the file with the hash {found.identifier}"
+    assert capsys.readouterr().out.strip() == said
+    for change in (_smaller_epsilon, _low_above_high):
+        broken = json.loads(found.text)
+        change(broken)
+        del broken["sha256"]
+        text = json.dumps(broken, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+        broken["sha256"] = hashlib.sha256(text.encode()).hexdigest()
+        (tmp_path / "mechanism.ldp.json").write_text(json.dumps(broken))
+        with pytest.raises((AssertionError, ValueError)):
+            exec(program, {})
+
+
+def _smaller_epsilon(bundle):
+    numerator, denominator = map(int, bundle["epsilon"])
+    bundle["epsilon"] = [str(999 * numerator), str(1000 * denominator)]
+
+
+def _low_above_high(bundle):
+    """The lower level far above the higher one, which a check of one direction alone lets pass."""
+    if "low" in bundle["table"]:
+        bundle["table"]["low"] = 2**60
+    else:
+        _smaller_epsilon(bundle)
 
 
 def test_the_check_of_doubles_holds_and_sees_a_broken_matrix(solution):

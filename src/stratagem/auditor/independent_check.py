@@ -113,7 +113,7 @@ def _translates(table: Mapping[str, Any]) -> tuple[bool, int, int]:
     equal &= (
         outputs == table["outputs"] and sum(pattern["weight"] for pattern in table["patterns"]) == 1 << 32
     )
-    return bool(equal), 1 << 52, table["low"]
+    return bool(equal), max(1 << 52, table["low"]), min(1 << 52, table["low"])
 
 
 def _columns(table: Mapping[str, Any]) -> tuple[bool, int, int]:

@@ -86,7 +86,7 @@ PUBLISHED = "mckenna2020workload"
 """BibTeX key of the publication that stated the problem."""
 
 WHOLE = """\
-import base64, json
+import base64, hashlib, json
 from decimal import Decimal, ROUND_FLOOR, localcontext
 from fractions import Fraction
 from pathlib import Path
@@ -97,13 +97,19 @@ table, epsilon = bundle["table"], Fraction(*map(int, bundle["epsilon"]))
 with localcontext(prec=60, rounding=ROUND_FLOOR):
     allowed = Fraction((Decimal(epsilon.numerator) / epsilon.denominator).exp().next_minus())  # < e^ε
 """
+SAID = """\
+rest = {{key: value for key, value in bundle.items() if key != "sha256"}}
+text = json.dumps(rest, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+assert hashlib.sha256(text.encode()).hexdigest() == bundle["sha256"]
+print(f"epsilon {{float(epsilon):g}} holds for the file with the hash", bundle["sha256"])
+"""
 KINDS = {
     "two-level": """\
 packed = np.frombuffer(base64.b64decode(table["patterns"]), "u1").reshape(table["outputs"], -1)
 inside = np.unpackbits(packed, axis=1, count=table["user_types"]).astype(np.int64)
 covered = np.frombuffer(base64.b64decode(table["weights"]), "<u4").astype(np.int64) @ inside
 assert len(set(covered)) == 1  # every user type's probabilities sum to the same total
-assert 2**52 <= table["low"] * allowed  # the two levels of every report
+assert 0 < table["low"] <= 2**52 <= table["low"] * allowed  # the two levels of every report
 """,
     "columns": """\
 shape, kind = (table["outputs"], table["user_types"]), "<u4" if table["bits"] == 32 else "<u8"
@@ -117,7 +123,10 @@ import json
 from pathlib import Path
 from stratagem.auditor.independent_check import recheck  # shares no code with the client that ships
 
-assert recheck(json.loads(Path({file}).read_bytes())).holds
+bundle = json.loads(Path({file}).read_bytes())
+assert recheck(bundle).holds
+epsilon = int(bundle["epsilon"][0]) / int(bundle["epsilon"][1])
+print(f"epsilon {{epsilon:g}} holds for the file with the hash", bundle["sha256"])
 """
 DOUBLES = """\
 import numpy as np
@@ -160,7 +169,7 @@ def check(subject: ReportContent) -> str:
     if mechanism is not None:
         file = ascii(subject.file or "mechanism.ldp.json")
         if mechanism.table.kind in KINDS:
-            return (WHOLE + KINDS[mechanism.table.kind]).format(file=file)
+            return (WHOLE + KINDS[mechanism.table.kind] + SAID).format(file=file)
         return STRANGER.format(file=file)
     strategy = solution.strategy.enumerated
     if strategy is None or strategy.outputs * strategy.domain_size > DENSE:
@@ -174,7 +183,10 @@ def check(subject: ReportContent) -> str:
 def _words(subject: ReportContent) -> str:
     if subject.mechanism is None:
         return "This program checks the mechanism that was found above:"
-    return "This program checks the mechanism file in whole numbers, and nothing in it is trusted:"
+    return (
+        "This program checks the mechanism file in whole numbers, and prints the epsilon that holds. Compare it and "
+        "the hash with those of this page:"
+    )
 
 
 def _references(subject: ReportContent) -> Table:

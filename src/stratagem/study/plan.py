@@ -120,7 +120,8 @@ class PlannedMechanism(ABC):
     def about_epsilon(self) -> list[str]:
         """Return what is to be known before epsilon is used: that a smaller one may do, and that it protects little."""
         late = "Time ran out before the smallest epsilon was found; ask with more seconds."
-        stop = f"The search stopped early or proves no more, {above_minimum(self.solution.gap)}; ask with more seconds."
+        apart = above_minimum(self.solution.variance_gap)
+        stop = f"The search ended before what it aims at: the variance is {apart}. More seconds may help."
         stopped = self.solution.status is Status.GAP_MISSED
         return [late] * (not self.complete) + [stop] * stopped + little(self.epsilon)
 

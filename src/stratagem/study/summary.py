@@ -265,9 +265,7 @@ def _better(ours: Found, published: Sequence[Found], users: int | None) -> str:
     if users is not None:
         size = _number(errors(least, None, users).root_mean_square, users, workload)
         return f"\nWith {best} every single answer is typically off by {size} or less."
-    needed = users_text(users_needed(least))
-    said = f"\nFor every answer {best} needs {needed} people."
-    return f"{said} A search for every answer (objective worst-query) may find fewer."
+    return f"\nFor every answer {best} needs {users_text(users_needed(least))} people."
 
 
 def minimum_sentence(found: Found, bounds: Bounds) -> str:
