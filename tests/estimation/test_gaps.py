@@ -168,6 +168,14 @@ def test_no_more_people_answered_than_there_are():
     assert above >= 3, "fewer in one of 5,000 runs: the control"
 
 
+@pytest.mark.parametrize("options", [{"method": "recommended"}, {"simultaneous": True}])
+def test_how_many_answered_has_one_interval_for_medians_and_shares(options):
+    """Intervals that grow with the number of queries asked together made that of shares wider."""
+    found = next(estimates(surveyed(), 1, np.array([300, 500, 200, 100, 300, 600]), **options))
+    (share, *_), median = st.estimation.shares(found), found.quantile(0.5)
+    assert share.answered[2:] == pytest.approx(median.answered[2:])
+
+
 def test_nobody_who_answered_has_no_share():
     found = surveyed(40.0)
     assert st.estimation.shares(found.estimate(np.array([0, 0, 0, 0, 0, 50]))) == []
