@@ -368,5 +368,5 @@ def test_without_scripts_the_numbers_are_in_a_table(show):
     page = show(java_script_enabled=False)
     assert page.locator("#choice").is_hidden()
     page.get_by_text("All computed numbers").click()
-    needed = f"{math.ceil(solutions()[1].samples_for(1e-4)):,}"
+    needed = f"{math.ceil(solutions()[1].samples_for(1e-4 / EVERY)):,}"
     assert page.get_by_role("row", name=re.compile(f"^{OURS}.*{needed}")).is_visible()
