@@ -274,6 +274,18 @@ def test_columns_that_are_left_out_are_said_once_before_the_search(capsys):
     )
 
 
+@pytest.mark.parametrize(
+    "values", [[], ["--edges", "age=20:60:10"], ["--column", "region", "--edges", "age=0:9:3"]]
+)
+def test_each_of_several_columns_has_its_own_option(capsys, values):
+    Path("survey.csv").write_text(f"row,age,region,smokes\n{SURVEY}")
+    words = "survey.csv has no column 'age, smokes': each column has its own, so write --column age --column smokes"
+    assert_refused(capsys, ["plan", "survey.csv", "--column", "age, smokes", *values], words)
+    assert_refused(
+        capsys, ["plan", "survey.csv", "--column", "age,smoke", *values], "has no column 'age,smoke': did"
+    )
+
+
 def test_rows_outside_have_a_line_a_column(capsys):
     Path("survey.csv").write_text(
         "age,region\n" + "".join(f"{20 + k % 40},{'NS'[k % 2]}\n" for k in range(90))

@@ -196,6 +196,7 @@ def fail(sentence: str, status: int = 2) -> NoReturn:
 
 OPTIONS = {
     "as_is": "--as-is",
+    "column": "--column ",
     "date_format": "--date-format ",
     "at_most": "--at-most ",
     "decimal": "--decimal ",

@@ -109,9 +109,12 @@ def plan(
     json: JSON = False,
 ) -> None:
     """Plan a survey from a file of answers: values, privacy, errors, a mechanism, its summary and a survey file."""
+    from stratagem.domain.file import check_columns
     from stratagem.study.plan import Aim, Plan
     from stratagem.study.survey_plan import planned
 
+    if data.suffix.lower() != ".toml":
+        check_columns(data, survey.column or ())
     asked = survey.asked()
     column = asked if isinstance(asked, str) else None
     out, page, stated = _files(data, column, out, page, force=force)

@@ -14,7 +14,7 @@ import numpy as np
 from stratagem.domain.attribute import Attribute
 from stratagem.domain.columns import ColumnTexts, column_texts
 from stratagem.domain.domain import Domain
-from stratagem.domain.file import UnreadableError, column_names
+from stratagem.domain.file import UnreadableError, column_names, meant
 from stratagem.domain.policy import Policy, Reading, said
 from stratagem.domain.proposal import STATED, DifferentTextsError, Proposal, cautions, sentences
 from stratagem.domain.rounding import placeholders
@@ -52,7 +52,7 @@ class Sample(NamedTuple):
     def column(self, name: str) -> Any:
         """Return the values of a column, or the file that holds it."""
         if name not in self.names:
-            raise ValueError(f"{self.title} has no column {name!r}: {nearest(name, self.names)}")
+            raise ValueError(f"{self.title} has no column {name!r}: {meant(name, self.names)}")
         return self.rows(name)
 
 
