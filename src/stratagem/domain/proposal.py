@@ -15,11 +15,13 @@ import numpy as np
 from stratagem.domain.bins import WHOLE, Bins, as_whole, coarser
 from stratagem.domain.moment import calendar_bins, instant, stating, zones_said
 from stratagem.domain.policy import (
+    ALIKE,
     DROP,
     STRICT,
     Policy,
     alike,
     as_missing,
+    beside_yes_and_no,
     examples,
     labelled,
     like_missing,
@@ -48,8 +50,6 @@ STATED = "stated"
 """The rule of values that nobody chose from data."""
 MOST = 32
 """Largest number of bins that are proposed; values that are told apart and labels may be twice as many."""
-ALIKE = 0.9
-"""Share of the values that must be numbers, or dates, for the column to count as one of numbers, or of dates."""
 CROWDED = 0.2
 """Share of the numbers in one of equal bins above which bins get about equal shares instead."""
 SKEWED = 20
@@ -127,7 +127,8 @@ class Proposal:
             ),
             f"Some rows hold other spellings of labels and count as {OTHER!r}; mapping={missed} reads them.",
         )
-        return tuple(filter(None, (*found[: 1 + bool(missed)], *self._numbers(counts, column))))
+        beside = beside_yes_and_no(counts, dict(values.spellings), column)
+        return tuple(filter(None, (*found[: 1 + bool(missed)], beside, *self._numbers(counts, column))))
 
     def _numbers(self, counts: Mapping[str | None, int], column: str) -> Iterator[str]:
         """Yield sentences on the texts beside numbers that are labels, as too few of the rows hold numbers."""
