@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import Any, TypedDict
 from unicodedata import normalize
 
@@ -297,17 +296,24 @@ def like_missing(rows: Mapping[Any, int], counted_as: str = "an answer", column:
     return f"{said} {verb} as {counted_as}; {makes}" if found else ""
 
 
-def read_as_missing(rows: Mapping[Any, int]) -> str:
+def read_as_missing(rows: Mapping[Any, int], column: str = "", *, numbers: bool = False) -> str:
     """Return a sentence on the texts that stand for no number, date or time, with their rows; empty without any.
+
+    Among numbers none may mean 0.
 
     >>> read_as_missing({"N/A": 18, None: 56, "31": 5})
     "'N/A' (18 rows) counts as 'no answer'."
+    >>> read_as_missing({"none": 18}, numbers=True)
+    "'none' (18 rows) counts as 'no answer'; if it means 0, mapping={'none': '0'} says so."
     """
     found = {
         text.strip(): count for text, count in rows.items() if text and text.strip() and is_missing(text)
     }
     listed = ", ".join(f"{text!r} ({counted(count, 'row')})" for text, count in found.items())
-    return f"{listed} {'count' if len(found) > 1 else 'counts'} as {NO_ANSWER!r}." if found else ""
+    zero = {text: "0" for text in found if numbers and text.lower() == "none"}
+    which = "it" if len(found) == 1 else "/".join(map(repr, zero))
+    meant = f"; if {which} means 0, {stating(column, 'mapping', zero)} says so" if zero else ""
+    return f"{listed} {'count' if len(found) > 1 else 'counts'} as {NO_ANSWER!r}{meant}." if found else ""
 
 
 def commas_read(texts: Mapping[str, int], column: str = "") -> tuple[int, str]:
@@ -327,19 +333,8 @@ def with_commas(texts: Mapping[str, int]) -> str:
     return f"; {most:,} of these are {read}" if most and 2 * most >= sum(texts.values()) else ""
 
 
-def strange(
-    texts: Mapping[str, int],
-    reason: str = "",
-    *,
-    silent: Mapping[str | None, int] = MappingProxyType({}),
-    column: str = "",
-) -> Iterator[str]:
-    """Yield sentences on the texts that are no numbers, or dates, in a column of these: how they can be read.
-
-    Of `silent` are the texts that count as no answer.
-    """
-    if said := read_as_missing(silent):
-        yield said
+def strange(texts: Mapping[str, int], reason: str = "", *, column: str = "") -> Iterator[str]:
+    """Yield sentences on the texts that are no numbers, or dates, in a column of these: how they can be read."""
     rows, read = dates_read(texts, column) if reason == "not a date" else commas_read(texts, column)
     if rows:
         yield f"{counted(rows, 'row')} with {read}, so far counted as {OTHER!r}."

@@ -26,6 +26,7 @@ from stratagem.domain.policy import (
     labelled,
     like_missing,
     listing,
+    read_as_missing,
     refuse_commas,
     respelt,
     spellings,
@@ -117,8 +118,9 @@ class Proposal:
             }
             odd = {text: counts[text] for text, reason in reasons.items() if reason == f"not {values.kind}"}
             zones = (zones_said(counts, values.zone),) if values.moments else ()
-            silent = counts if values.no_answer else {}
-            return (*zones, *strange(odd, *{reasons[text] for text in odd}, silent=silent, column=column))
+            silent = read_as_missing(counts if values.no_answer else {}, column, numbers=not values.moments)
+            found = *zones, silent, *strange(odd, *{reasons[text] for text in odd}, column=column)
+            return tuple(filter(None, found))
         spelt = alike(filter(None, counts), values.texts)
         missed = {text: label for text, label in spelt.items() if values.place(text).cell < 0}
         found = (
