@@ -228,6 +228,11 @@ def translated(sentence: str) -> str:
     return BINS.sub(_edges, ADVICE.sub(_option, OWN.sub(_own, LIMIT.sub("--seconds", sentence))))
 
 
+def options_advised(sentence: str) -> str:
+    """Return the options that a sentence advises for single columns, alternatives of each other; empty without any."""
+    return " or ".join(dict.fromkeys(_own(found) for found in OWN.finditer(sentence)))
+
+
 def _own(found: re.Match[str]) -> str:
     """Return the options COLUMN=VALUE for what is said of single columns."""
     try:
