@@ -258,6 +258,7 @@ def test_columns_that_are_left_out_are_said_once_before_the_search(capsys):
     assert err.startswith(words)
     assert "id is left out: nearly every row has another value, as identifiers do.\n" in err
     assert "is left out" not in out
+    assert out.splitlines()[-2:] == ["", "left out: income, id"]
     said = [
         "has a value of its own",
         "Whoever answers",
@@ -272,6 +273,36 @@ def test_columns_that_are_left_out_are_said_once_before_the_search(capsys):
     assert_refused(
         capsys, ["plan", "left.csv", "--column", "id"], "holds 300 different texts, none of them in 0.5 %"
     )
+
+
+@pytest.mark.parametrize(
+    "values", [[], ["--edges", "age=20:60:10"], ["--column", "region", "--edges", "age=0:9:3"]]
+)
+def test_each_of_several_columns_has_its_own_option(capsys, values):
+    Path("survey.csv").write_text(f"row,age,region,smokes\n{SURVEY}")
+    words = "survey.csv has no column 'age, smokes': each column has its own, so write --column age --column smokes"
+    assert_refused(capsys, ["plan", "survey.csv", "--column", "age, smokes", *values], words)
+    assert_refused(
+        capsys, ["plan", "survey.csv", "--column", "age,smoke", *values], "has no column 'age,smoke': did"
+    )
+
+
+def test_the_last_line_names_the_columns_that_are_left_out_with_the_options_that_read_them(capsys):
+    rows = "".join(f'{"yn"[k % 2]},{"NSW"[k % 3]},"{k % 9},5","{1 + k % 9},012"\n' for k in range(90))
+    Path("left.csv").write_text(f"smokes,region,a wage,rent\n{rows}")
+    command = ["plan", "left.csv", "--seconds", "1", "--force"]
+    status, out, err = run(capsys, *command)
+    assert status == 0
+    assert "which --decimal 'a wage=,' reads as 0.5" in " ".join(err.split())
+    assert max(map(len, out.splitlines())) <= 80
+    _, last = " ".join(out.split()).split("left out: ")
+    said = (
+        "a wage (ask about it with --decimal 'a wage=,'), "
+        "rent (ask about it with --decimal rent=, or --decimal rent=.)"
+    )
+    assert last == said
+    status, out, err = run(capsys, *command, "--decimal", "a wage=,", "--decimal", "rent=.")
+    assert (status, err, "left out" in out) == (0, "", False)
 
 
 def test_rows_outside_have_a_line_a_column(capsys):

@@ -6,7 +6,9 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
+from stratagem.cli.output import translated
 from stratagem.domain import Bins, Codes, Labels
+from stratagem.domain.policy import Policy
 from stratagem.domain.proposal import (
     MOST,
     RARE,
@@ -340,6 +342,16 @@ def test_texts_that_stand_for_no_number_are_named_with_their_rows():
     counts = {**ages, "N/A": 18, None: 56}
     assert found_values(counts, "age").remarks(counts) == ("'N/A' (18 rows) counts as 'no answer'.",)
     assert found_values(ages | {None: 56}, "age").remarks(ages | {None: 56}) == ()
+    for texts, which in (({"none": 9}, "it"), ({"none": 9, "NA": 1}, "'none'")):
+        (said,) = found_values(ages | texts, "cigarettes").remarks(ages | texts, "cigarettes")
+        assert translated(said).endswith(
+            f" as 'no answer'; if {which} means 0, --map cigarettes=none=0 says so."
+        )
+    days = {f"2026-01-{day}": 3 for day in range(10, 30)} | {"none": 2}
+    assert found_values(days, "day").remarks(days) == ("'none' (2 rows) counts as 'no answer'.",)
+    policy = Policy(mapping={"none": "0"})
+    read = policy.counted(ages | {"none": 9, None: 2})
+    assert found_values(read, "age").remarks(read) == ()
 
 
 @pytest.mark.parametrize("code", ["-99", "999"])

@@ -17,11 +17,11 @@ from stratagem.domain.policy import (
     Policy,
     alike,
     folded,
-    leading,
     said,
     spellings,
 )
 from stratagem.domain.values import Labels
+from stratagem.io.numeral import leading
 
 NFC, NFD = "Z\xfcrich", "Zu\u0308rich"
 
@@ -45,7 +45,11 @@ MERGED = {
     "one pair": ({"Y": 5, "N": 5}, {}),
     "one pair of numbers": ({"1": 5, "0": 5}, {}),
     "one side": ({"yes": 5, "Y": 5}, {}),
-    "more than yes and no": ({"yes": 5, "Y": 5, "no": 2, "perhaps": 1}, {}),
+    "more than yes and no": ({"yes": 5, "Y": 5, "no": 2, "perhaps": 2}, {}),
+    "a tenth in another language": (
+        {"yes": 18, "Y": 3, "TRUE": 2, "no": 2, "N": 2, "nein": 2, "Nein": 1, "-": 9},
+        {"Y": "yes", "TRUE": "yes", "N": "no", "Nein": "nein"},
+    ),
     "sexes": ({"M": 5, "F": 5}, {}),
 }
 
@@ -78,6 +82,27 @@ def test_spellings_of_one_answer_are_one_label_unless_as_is(name, tmp_path):
     if name not in ("numbers and yes", "yes and no together"):
         apart = found_values(path, "x", Policy(as_is=True))
         assert set(apart.texts) - {"other"} == {text for text, rows in counts.items() if rows > 1}
+
+
+def test_a_number_beside_words_for_yes_and_no_keeps_0_and_1_numbers():
+    assert spellings({"0": 50, "1": 42, "no": 2, "2": 6}) == {}
+    assert spellings({"0": 50, "1": 42, "no": 2, "two": 6}) == {"0": "no", "1": "yes"}
+
+
+def test_words_that_are_none_for_yes_or_no_are_named_with_an_option_to_fill_in(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    texts = ["yes", "Y", "TRUE", "no", "N"] * 20 + ["nein"] * 4 + ["Nein", "ja"]
+    (tmp_path / "a.csv").write_text("\n".join(["Smokes now", *texts]))
+    command = ["plan", "a.csv", "--seconds", "1", "--column", "Smokes now", "--force"]
+    said = (
+        "No word for yes or no, with the rows of each: 'nein' 5, 'ja' 1; if they are, say which, as in "
+        "--map 'Smokes now=nein=no'."
+    )
+    found = run_json(capsys, *command)
+    assert (found["labels"], said in found["notes"]) == ("nein,no,yes,other", True)
+    found = run_json(capsys, *command, "--map", "Smokes now=nein=no", "--map", "Nein=no", "--map", "ja=yes")
+    assert found["labels"] == "no,yes"
+    assert not any("No word" in note for note in found["notes"])
 
 
 def test_texts_that_look_alike_are_said_to_differ_in_their_unicode_form():

@@ -196,6 +196,7 @@ def fail(sentence: str, status: int = 2) -> NoReturn:
 
 OPTIONS = {
     "as_is": "--as-is",
+    "column": "--column ",
     "date_format": "--date-format ",
     "at_most": "--at-most ",
     "decimal": "--decimal ",
@@ -225,6 +226,11 @@ def translated(sentence: str) -> str:
     """Return a sentence with options in place of keyword arguments: domain='2^6' becomes --domain '2^6'."""
     sentence = sentence.replace("values=st.labels('a', 'b', ...)", "--labels a,b,...")
     return BINS.sub(_edges, ADVICE.sub(_option, OWN.sub(_own, LIMIT.sub("--seconds", sentence))))
+
+
+def options_advised(sentence: str) -> str:
+    """Return the options that a sentence advises for single columns, alternatives of each other; empty without any."""
+    return " or ".join(dict.fromkeys(_own(found) for found in OWN.finditer(sentence)))
 
 
 def _own(found: re.Match[str]) -> str:

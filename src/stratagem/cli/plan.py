@@ -17,7 +17,7 @@ from stratagem.cli.command import options
 from stratagem.cli.interruption import keeping, note, progress
 from stratagem.cli.layout import ColumnOptions, policy_options
 from stratagem.cli.option import FORCE, JSON, SECONDS, check_free, stated_words
-from stratagem.cli.output import apart, facts_lines, translated, write_result
+from stratagem.cli.output import apart, facts_lines, options_advised, translated, write_result
 from stratagem.math.deadline import deadline, within
 
 if TYPE_CHECKING:
@@ -77,9 +77,13 @@ class SurveyOptions:
         ),
     ] = None
 
-    def asked(self) -> str | list[str | tuple[str, ...]] | None:
+    def asked(self, data: Path) -> str | list[str | tuple[str, ...]] | None:
         """Return what `plan` asks about: a column, several questions, or None for all columns."""
+        from stratagem.domain.file import check_columns
+
         columns = self.column or []
+        if data.suffix.lower() != ".toml":
+            check_columns(data, columns)
         if len(columns) == 1 and not self.table:
             return columns[0]
         tables = [tuple(name.strip() for name in one.split(",")) for one in self.table or []]
@@ -112,7 +116,7 @@ def plan(
     from stratagem.study.plan import Aim, Plan
     from stratagem.study.survey_plan import planned
 
-    asked = survey.asked()
+    asked = survey.asked(data)
     column = asked if isinstance(asked, str) else None
     out, page, stated = _files(data, column, out, page, force=force)
     wanted = {name: getattr(survey, name) for name in ("users", "error", "epsilon")}
@@ -214,6 +218,8 @@ class Told:
         file = "this file" if found.values() else f"a file of answers, here {ANSWERS}"
         facts["next"] = f"try it on {file}, as it will run on people's devices:"
         yield from ("", *facts_lines(facts), *commands)
+        if told:
+            yield from ("", f"left out: {', '.join(map(_way_in, told))}")
 
     @property
     def notes(self) -> list[str]:
@@ -375,6 +381,15 @@ def _invalid(columns: Iterable[tuple[Proposal, Mapping[str, int]]]) -> list[str]
     if any(rows and none for none, rows in gaps):
         return ["--invalid drop"]
     return ["--invalid other"] if not all(none for none, _ in gaps) else []
+
+
+def _way_in(left: str) -> str:
+    """Return the name of a column that is left out, with the option that reads it, if the reason advises one."""
+    from stratagem.study.question import LEFT_OUT
+
+    name, _, why = left.partition(LEFT_OUT)
+    option = options_advised(why)
+    return f"{name} (ask about it with {option})" if option else name
 
 
 def _typed(note: str, command: str) -> str:

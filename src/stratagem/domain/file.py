@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -125,9 +125,7 @@ def _chosen(
     for column in columns:
         times = heads.count(column)
         if not times:
-            raise ValueError(
-                f"{path} has no column {column!r}: {nearest(column, [head[:50] for head in heads[:50]])}"
-            )
+            raise ValueError(f"{path} has no column {column!r}: {meant(column, heads)}")
         if times > 1:
             raise ValueError(f"{path} has {times} columns {column!r}: rename all but one")
         known, kind, *_ = described[heads.index(column)]
@@ -172,6 +170,26 @@ def column_names(path: Path) -> list[str]:
     if not all(heads):
         raise ValueError(f"{path} has a column without a name: begin the file with the names of the columns")
     return heads
+
+
+def check_columns(path: Path, columns: Iterable[str]) -> None:
+    """Refuse several columns in one name, which the file has apart."""
+    if joined := [column for column in columns if "," in column]:
+        names = column_names(path)
+        for column in (one for one in joined if one not in names):
+            raise ValueError(f"{path} has no column {column!r}: {meant(column, names)}")
+
+
+def meant(column: str, names: Sequence[str]) -> str:
+    """Return what was meant by a column that is not there, as the end of a sentence.
+
+    >>> meant("age,income", ["age", "income"]), meant("ages", ["age", "income"])
+    ("each column has its own, so write column=['age', 'income']", 'did you mean age?')
+    """
+    parts = [part.strip() for part in column.split(",")]
+    if len(parts) > 1 and {*parts} <= {*names}:
+        return f"each column has its own, so write column={parts}"
+    return nearest(column, [name[:50] for name in names[:50]])
 
 
 def stated_order(path: Path, column: str) -> tuple[str, ...]:

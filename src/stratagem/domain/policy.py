@@ -6,28 +6,22 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import Any, TypedDict
 from unicodedata import normalize
 
 from stratagem.domain.moment import ORDERS, best_read, dates_read, iso_date, stating
 from stratagem.domain.values import ABSENT, NO_ANSWER, OTHER, Labels, Values, is_missing
-from stratagem.io.numeral import GROUPED, grouped
+from stratagem.io.numeral import GROUPED, grouped, leading, parse_decimal
 from stratagem.math.number import counted
 
 PAIRS = (("no", "yes"), ("n", "y"), ("false", "true"), ("f", "t"), ("0", "1"))
 """Spellings of no and yes that belong together."""
-LEADING = re.compile(
-    r"(under|below|less than|up to|at most|<=?|≤)?\s*(over|above|more than|at least|>=?|≥)?\s*[$€£]?\s*"
-    r"([0-9]+(?:[.,][0-9]+)*)(?:\s*(k|m|bn)(?![a-z]))?",
-    re.IGNORECASE,
-)
-"""The number that a text such as 10k to 30k, 18-24 or <18 begins with."""
+ALIKE = 0.9
+"""Share of the values that must be numbers, dates, or words for yes and no, for the column to count as one of these."""
 LISTS = re.compile(r"\s*[;|,]\s*")
 """What stands between several answers in one cell."""
 GAPS = frozenset(("-", "--", "---", "–", "—", "?", "??", "???", ".", "n.a.", "#n/a"))
 """Texts, in lower case, that stand for no answer in many files, beside `MISSING`."""
-SCALES = {"k": 1e3, "m": 1e6, "bn": 1e9}
 NUMERALS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
@@ -44,7 +38,7 @@ def spellings(counts: Mapping[str, int]) -> dict[str, str]:
     """Return the texts that are other spellings of an answer, each with the most frequent one.
 
     A label is in the form NFC, as devices write what is typed. Texts that say yes or no in several ways are spellings
-    of these two.
+    of these two, where at most a tenth of the rows hold other texts, and none of these is a number.
 
     >>> spellings({"North": 5, "north": 2, "South": 1})
     {'north': 'North'}
@@ -52,15 +46,46 @@ def spellings(counts: Mapping[str, int]) -> dict[str, str]:
     {'TRUE': 'yes', 'FALSE': 'no', 'Y': 'yes', '0': 'no'}
     """
     forms = {text: folded(text) for text in counts}
-    found = {form for text, form in forms.items() if not is_missing(text) and form != OTHER}
-    sides = [{pair[side] for pair in PAIRS} & found for side in (0, 1)]
-    if all(sides) and found == set().union(*sides) and not any(found == set(pair) for pair in PAIRS):
-        words = dict.fromkeys(sides[0], "no") | dict.fromkeys(sides[1], "yes")
-        return {text: words[form] for text, form in forms.items() if words.get(form, text) != text}
+    found = {text: form for text, form in forms.items() if not _silent(text) and form != OTHER}
+    sides = [{pair[side] for pair in PAIRS} & {*found.values()} for side in (0, 1)]
+    both = set().union(*sides)
+    odd = [text for text, form in found.items() if form not in both]
+    rows = sum(counts[text] for text in found)
+    few = rows - sum(counts[text] for text in odd) >= ALIKE * rows
     first: dict[str, str] = {OTHER: OTHER}
+    if (
+        all(sides)
+        and few
+        and both not in map(set, PAIRS)
+        and all(parse_decimal(text) is None for text in odd)
+    ):
+        first |= dict.fromkeys(sides[0], "no") | dict.fromkeys(sides[1], "yes")
     for text in sorted(counts, key=lambda text: (-counts[text], text)):
         first.setdefault(forms[text], normalize("NFC", text))
     return {text: first[form] for text, form in forms.items() if first[form] != text}
+
+
+def beside_yes_and_no(counts: Mapping[str | None, int], spelt: Mapping[str, str], column: str) -> str:
+    """Return a sentence on the texts beside several words for yes and no; empty without any.
+
+    >>> beside_yes_and_no({"yes": 20, "no": 9, "Y": 9, "nein": 2}, {"Y": "yes"}, "")
+    "No word for yes or no, with the rows of each: 'nein' 2; if they are, say which, as in mapping={'nein': 'no'}."
+    """
+    if all(label not in PAIRS[0] or folded(text) == label for text, label in spelt.items()):
+        return ""
+    words = {OTHER, *(word for pair in PAIRS for word in pair)}
+    odd = Counter[str]()
+    for text, rows in counts.items():
+        if text and not _silent(text) and folded(text) not in words:
+            odd[spelt.get(text.strip(), text.strip())] += rows
+    named = stating(column, "mapping", {max(odd, key=odd.__getitem__): "no"}) if odd else ""
+    most = f"No word for yes or no, with the rows of each: {_frequent(odd)}"
+    return f"{most}; if they are, say which, as in {named}." if odd else ""
+
+
+def _silent(text: str) -> bool:
+    """Return whether a text stands for no answer in many files."""
+    return is_missing(text) or text.strip().lower() in GAPS
 
 
 def respelt(counts: Mapping[str, int], spelt: Mapping[str, str]) -> Counter[str]:
@@ -122,29 +147,10 @@ def labelled(
     return Labels((*texts, *extra), ordered=ordered, spellings=pairs)
 
 
-def leading(text: str) -> tuple[float, int] | None:
-    """Return the number that a text begins with, and whether it is below or above it; None without one.
-
-    >>> leading("10k to 30k"), leading("< 18"), leading("over 65"), leading("30 min"), leading("B12")
-    ((10000.0, 0), (18.0, -1), (65.0, 1), (30.0, 0), None)
-    """
-    found = LEADING.match(text)
-    if not found:
-        return None
-    below, above, digits, scale = found.groups()
-    number = grouped(digits, ".") or digits
-    if number.count(".") + number.count(",") > 1:
-        return None
-    times = SCALES.get((scale or "").lower(), 1.0)
-    return float(number.replace(",", ".")) * times, bool(above) - bool(below)
-
-
 FAIL, DROP = "fail", "drop"
 POLICIES = (FAIL, DROP, OTHER)
 SHOWN = 6
 """Largest number of kinds of values that a sentence lists."""
-
-
 TEXTS = ("missing", "mapping", "decimal", "date_format")
 """What may be said of a single column."""
 
@@ -283,24 +289,31 @@ def like_missing(rows: Mapping[Any, int], counted_as: str = "an answer", column:
     "'-' (1,200 rows) counts as an answer; missing=['-'] makes that no answer."
     """
     known = ((text.strip(), count) for text, count in rows.items() if text and text.strip() and count)
-    found = {text: count for text, count in known if is_missing(text) or text.lower() in GAPS}
+    found = {text: count for text, count in known if _silent(text)}
     said = ", ".join(f"{text!r} ({counted(count, 'row')})" for text, count in found.items())
     verb = "count" if len(found) > 1 else "counts"
     makes = f"{stating(column, 'missing', list(found))} makes that no answer."
     return f"{said} {verb} as {counted_as}; {makes}" if found else ""
 
 
-def read_as_missing(rows: Mapping[Any, int]) -> str:
+def read_as_missing(rows: Mapping[Any, int], column: str = "", *, numbers: bool = False) -> str:
     """Return a sentence on the texts that stand for no number, date or time, with their rows; empty without any.
+
+    Among numbers none may mean 0.
 
     >>> read_as_missing({"N/A": 18, None: 56, "31": 5})
     "'N/A' (18 rows) counts as 'no answer'."
+    >>> read_as_missing({"none": 18}, numbers=True)
+    "'none' (18 rows) counts as 'no answer'; if it means 0, mapping={'none': '0'} says so."
     """
     found = {
         text.strip(): count for text, count in rows.items() if text and text.strip() and is_missing(text)
     }
     listed = ", ".join(f"{text!r} ({counted(count, 'row')})" for text, count in found.items())
-    return f"{listed} {'count' if len(found) > 1 else 'counts'} as {NO_ANSWER!r}." if found else ""
+    zero = {text: "0" for text in found if numbers and text.lower() == "none"}
+    which = "it" if len(found) == 1 else "/".join(map(repr, zero))
+    meant = f"; if {which} means 0, {stating(column, 'mapping', zero)} says so" if zero else ""
+    return f"{listed} {'count' if len(found) > 1 else 'counts'} as {NO_ANSWER!r}{meant}." if found else ""
 
 
 def commas_read(texts: Mapping[str, int], column: str = "") -> tuple[int, str]:
@@ -320,19 +333,8 @@ def with_commas(texts: Mapping[str, int]) -> str:
     return f"; {most:,} of these are {read}" if most and 2 * most >= sum(texts.values()) else ""
 
 
-def strange(
-    texts: Mapping[str, int],
-    reason: str = "",
-    *,
-    silent: Mapping[str | None, int] = MappingProxyType({}),
-    column: str = "",
-) -> Iterator[str]:
-    """Yield sentences on the texts that are no numbers, or dates, in a column of these: how they can be read.
-
-    Of `silent` are the texts that count as no answer.
-    """
-    if said := read_as_missing(silent):
-        yield said
+def strange(texts: Mapping[str, int], reason: str = "", *, column: str = "") -> Iterator[str]:
+    """Yield sentences on the texts that are no numbers, or dates, in a column of these: how they can be read."""
     rows, read = dates_read(texts, column) if reason == "not a date" else commas_read(texts, column)
     if rows:
         yield f"{counted(rows, 'row')} with {read}, so far counted as {OTHER!r}."

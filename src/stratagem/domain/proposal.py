@@ -15,15 +15,18 @@ import numpy as np
 from stratagem.domain.bins import WHOLE, Bins, as_whole, coarser
 from stratagem.domain.moment import calendar_bins, instant, stating, zones_said
 from stratagem.domain.policy import (
+    ALIKE,
     DROP,
     STRICT,
     Policy,
     alike,
     as_missing,
+    beside_yes_and_no,
     examples,
     labelled,
     like_missing,
     listing,
+    read_as_missing,
     refuse_commas,
     respelt,
     spellings,
@@ -48,8 +51,6 @@ STATED = "stated"
 """The rule of values that nobody chose from data."""
 MOST = 32
 """Largest number of bins that are proposed; values that are told apart and labels may be twice as many."""
-ALIKE = 0.9
-"""Share of the values that must be numbers, or dates, for the column to count as one of numbers, or of dates."""
 CROWDED = 0.2
 """Share of the numbers in one of equal bins above which bins get about equal shares instead."""
 SKEWED = 20
@@ -117,8 +118,9 @@ class Proposal:
             }
             odd = {text: counts[text] for text, reason in reasons.items() if reason == f"not {values.kind}"}
             zones = (zones_said(counts, values.zone),) if values.moments else ()
-            silent = counts if values.no_answer else {}
-            return (*zones, *strange(odd, *{reasons[text] for text in odd}, silent=silent, column=column))
+            silent = read_as_missing(counts if values.no_answer else {}, column, numbers=not values.moments)
+            found = *zones, silent, *strange(odd, *{reasons[text] for text in odd}, column=column)
+            return tuple(filter(None, found))
         spelt = alike(filter(None, counts), values.texts)
         missed = {text: label for text, label in spelt.items() if values.place(text).cell < 0}
         found = (
@@ -127,7 +129,8 @@ class Proposal:
             ),
             f"Some rows hold other spellings of labels and count as {OTHER!r}; mapping={missed} reads them.",
         )
-        return tuple(filter(None, (*found[: 1 + bool(missed)], *self._numbers(counts, column))))
+        beside = beside_yes_and_no(counts, dict(values.spellings), column)
+        return tuple(filter(None, (*found[: 1 + bool(missed)], beside, *self._numbers(counts, column))))
 
     def _numbers(self, counts: Mapping[str | None, int], column: str) -> Iterator[str]:
         """Yield sentences on the texts beside numbers that are labels, as too few of the rows hold numbers."""

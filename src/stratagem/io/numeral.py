@@ -13,6 +13,13 @@ GROUPED = {
 }
 """Numbers that `parse_decimal` reads otherwise or not, by what separates their decimals; the other mark separates
 thousands."""
+LEADING = re.compile(
+    r"(under|below|less than|up to|at most|<=?|≤)?\s*(over|above|more than|at least|>=?|≥)?\s*[$€£]?\s*"
+    r"([0-9]+(?:[.,][0-9]+)*)(?:\s*(k|m|bn)(?![a-z]))?",
+    re.IGNORECASE,
+)
+"""The number that a text such as 10k to 30k, 18-24 or <18 begins with."""
+SCALES = {"k": 1e3, "m": 1e6, "bn": 1e9}
 EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 """Arithmetic that rounds nothing."""
 
@@ -76,3 +83,20 @@ def decimal_text(number: Decimal) -> str:
     mantissa = "".join(map(str, digits))
     point = f"{mantissa[0]}{'.' if mantissa[1:] else ''}{mantissa[1:]}"
     return f"{'-' * sign}{point}e{number.adjusted():+03d}"
+
+
+def leading(text: str) -> tuple[float, int] | None:
+    """Return the number that a text begins with, and whether it is below or above it; None without one.
+
+    >>> leading("10k to 30k"), leading("< 18"), leading("over 65"), leading("30 min"), leading("B12")
+    ((10000.0, 0), (18.0, -1), (65.0, 1), (30.0, 0), None)
+    """
+    found = LEADING.match(text)
+    if not found:
+        return None
+    below, above, digits, scale = found.groups()
+    number = grouped(digits, ".") or digits
+    if number.count(".") + number.count(",") > 1:
+        return None
+    times = SCALES.get((scale or "").lower(), 1.0)
+    return float(number.replace(",", ".")) * times, bool(above) - bool(below)

@@ -14,11 +14,13 @@ import numpy as np
 from stratagem.domain.attribute import Attribute
 from stratagem.domain.columns import ColumnTexts, column_texts
 from stratagem.domain.domain import Domain
-from stratagem.domain.file import UnreadableError, column_names
+from stratagem.domain.file import UnreadableError, column_names, meant
+from stratagem.domain.moment import stating
 from stratagem.domain.policy import Policy, Reading, said
 from stratagem.domain.proposal import STATED, DifferentTextsError, Proposal, cautions, sentences
 from stratagem.domain.rounding import placeholders
 from stratagem.estimators import mean_variance, users_needed
+from stratagem.io.numeral import GROUPED
 from stratagem.io.toml import nearest
 from stratagem.math.number import number_text
 from stratagem.study.attacks import percent
@@ -29,6 +31,8 @@ from stratagem.workloads.explicit import counts_users
 from stratagem.workloads.recipe import QueryEntry
 from stratagem.workloads.survey import SurveyFile, written
 
+LEFT_OUT = " is left out: "
+"""What stands between the name of a column and the reason why it is not asked about."""
 LARGEST = 4096
 """Most cells of a table that is planned."""
 PERHAPS = (
@@ -52,7 +56,7 @@ class Sample(NamedTuple):
     def column(self, name: str) -> Any:
         """Return the values of a column, or the file that holds it."""
         if name not in self.names:
-            raise ValueError(f"{self.title} has no column {name!r}: {nearest(name, self.names)}")
+            raise ValueError(f"{self.title} has no column {name!r}: {meant(name, self.names)}")
         return self.rows(name)
 
 
@@ -228,7 +232,10 @@ def read_columns(
         except ValueError as error:
             if chosen:
                 raise
-            left.append(f"{name} is left out: {error}.")
+            own = str(error)
+            for mark in GROUPED:
+                own = own.replace(f"decimal={mark!r}", stating(name, "decimal", mark))
+            left.append(f"{name}{LEFT_OUT}{own}.")
     return found, left
 
 
