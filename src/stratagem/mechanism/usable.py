@@ -55,7 +55,10 @@ TOTALS = (
 """What is said of the numbers of people of several questions."""
 WAYS_OUT = "people", "epsilon", "values"
 """Headings of what is about enough."""
-ERRORS = "Errors are standard errors of what is not known exactly, as shares of all people, or of a mean in its unit."
+ERRORS = (
+    "Errors are standard errors, as shares of all people, or of a mean in its unit. Answers that are known exactly, such "
+    "as the number of all people, are left out."
+)
 """What the errors of several questions are."""
 OUT = (
     "Where it is no, each is about enough by itself: so many people in all, such an epsilon, or at most so many "
