@@ -130,6 +130,13 @@ def test_the_solver_is_named_with_its_reason_unless_it_is_the_default(capsys, op
     assert data["reason"]
 
 
+def test_bounds_over_domains_need_no_other_domain(capsys):
+    asked = ("bound", "prefix", "--epsilon", 1, "--over", "domain=4,5")
+    alone, beside = (run(capsys, *asked, *more)[:2] for more in ((), ("--domain", 9)))
+    assert alone == beside
+    assert alone[0] == 0
+
+
 def test_every_bound_is_explained_where_details_are_asked_for(capsys):
     data = run_json(capsys, "bound", *SMALL)
     short, long = (run(capsys, "bound", *SMALL, *more)[1] for more in ((), ("--details",)))

@@ -443,7 +443,7 @@ def test_a_solution_shows_every_report_and_the_bound(monkeypatch):
     assert errors.get_title() == "error of every query\n(exact ones left out)"
     (total,) = st.optimise(st.total(5), 1.0, QUICK).plot().axes[1].lines[:1]
     assert total.get_ydata().tolist() == [0.0], "what is exact throughout is drawn"
-    assert bound.get_ydata()[0] == pytest.approx(np.sqrt(solution.least_variance / 16))
+    assert bound.get_ydata()[0] == pytest.approx(np.sqrt(solution.least_variance / 15))
     assert bound.get_ydata()[0] <= np.sqrt(variances.mean()) * (1 + 1e-9)
 
 

@@ -25,7 +25,7 @@ from stratagem.cli.option import (
     check_plot,
 )
 from stratagem.cli.output import write, write_files, write_json, write_result
-from stratagem.cli.request import OVER, first_budget, read_over
+from stratagem.cli.request import OVER, first_budget, first_domain, read_over
 from stratagem.math.deadline import deadline
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def bound(
         raise ValueError("--certificate proves one bound on the average: leave out --over and --objective")
     check_plot(plot, force=force)
     check_free(certificate, (".npz",), force=force)
-    asked = load(workload, domain=domain, **queries.read())
+    asked = load(workload, domain=first_domain(domain, over), **queries.read())
     tight = tight or seconds is not None
     if tight:
         note(f"tightening bounds for at most {deadline().left:.0f} s; Ctrl-C ends it")

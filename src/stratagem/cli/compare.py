@@ -20,6 +20,7 @@ from stratagem.cli.request import (
     Request,
     SampleOptions,
     first_budget,
+    first_domain,
     read_over,
     requested,
 )
@@ -62,8 +63,7 @@ def compare(
     epsilon = first_budget(epsilon, over)
     if epsilon is None:
         raise ValueError("no budget was given: add --epsilon, or --over epsilon=0.5,1,2")
-    if over is not None and over.startswith("domain=") and asked.domain is None:
-        asked = replace(asked, domain=over.removeprefix("domain=").split(",")[0])  # any: each takes its place
+    asked = replace(asked, domain=first_domain(asked.domain, over))
     with requested(workload, epsilon, asked, sample) as request:
         check_plot(plot, force=force)
         if leaves_domain(request.name) and any(one.unit for one in request.workload.domain.attributes):
