@@ -258,3 +258,8 @@ def test_a_link_that_only_the_site_has_is_found():
     assert dead(
         PAGES["guides/collect.md"], "[a](../threat-model.md) [b](survey.md#x) [c](https://a.org)"
     ) == ["../threat-model.md"]
+
+
+def test_the_guide_says_why_the_package_of_the_client_is_private():
+    guide = " ".join(PAGES["guides/browser.md"].read_text("utf-8").split())
+    assert "It says `private`, so that npm refuses to publish the folder by mistake" in guide

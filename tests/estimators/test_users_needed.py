@@ -215,7 +215,7 @@ def test_the_worst_case_as_objective_is_advised_where_it_needs_fewer_users():
     """The average of prefix(16) at epsilon 4 needs more than hierarchical does, the worst case a quarter fewer."""
     solution = st.optimise(st.prefix(16), 4.0, "quick")
     said = fewer_users(solution)
-    assert said.startswith("with the objective worst-case 1,0")
+    assert said.startswith("with the objective worst-case 1,1")
     worst = st.optimise(st.prefix(16), 4.0, objective="worst-case", gap=0.02)
     users = solution.users_for().root_mean_square, worst.users_for().root_mean_square
     assert users[1] < 0.8 * users[0]

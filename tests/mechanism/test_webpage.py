@@ -6,7 +6,6 @@ import pytest
 
 from mechanisms import mechanism
 from node import WEB, run
-from pages import FOLDER
 from stratagem.mechanism.mechanism import load_mechanism
 from stratagem.mechanism.webpage import BUNDLE, DEMO, FORM, FRONT, MODULES, page_files, write_web_client
 
@@ -25,11 +24,9 @@ def test_the_folder_holds_all_that_is_shipped_and_works_under_node(tmp_path):
     assert run("reports", module=(folder / "client.js").as_uri(), **job)["reports"] == [expected]
 
 
-def test_the_package_of_the_client_is_private_and_the_guide_says_why(tmp_path):
+def test_the_package_of_the_client_is_private(tmp_path):
     package = json.loads((write_web_client(tmp_path, mechanism("labels")) / "package.json").read_text())
     assert (package["private"], package["type"], package["exports"]) == (True, "module", "./client.js")
-    guide = " ".join((FOLDER / "guides" / "browser.md").read_text("utf-8").split())
-    assert "It says `private`, so that npm refuses to publish the folder by mistake" in guide
 
 
 def test_the_page_names_the_policy_and_only_files_beside_it(tmp_path):

@@ -286,7 +286,7 @@ def sweep(
         >>> import stratagem as st
         >>> line = sweep(st.prefix(8), [0.5, 1.0])
         >>> line.axis, [round(users, -3) for users in line.users_needed()["lower bound"]]
-        ('epsilon', [127000, 29000])
+        ('epsilon', [146000, 33000])
     """
     axis, places = along(workload, epsilon, domain, objective=objective)
     done, ended = [], False

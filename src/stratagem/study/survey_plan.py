@@ -260,7 +260,7 @@ def plan(
         >>> import stratagem as st
         >>> found = st.plan([20, 30, 30, 40, None], users=10_000)
         >>> found.proposal.option, found.name, found.epsilon
-        ('20:41:1,no answer', 'prefix', 1.0)
+        ('20:41:1,whole,no answer', 'prefix', 1.0)
         >>> people = {"age": [20, 30, 40, 50] * 5, "smokes": ["yes", "no", "no", "no"] * 5}
         >>> [question.name for question in st.plan(people, users=10_000).questions]
         ['age', 'smokes']
