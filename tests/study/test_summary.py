@@ -198,10 +198,9 @@ def test_a_published_mechanism_that_needs_fewer_people_for_every_answer_is_named
     best = min(solution.baselines, key=lambda one: one.largest_comparable)
     needed = best.users_for().least_accurate
     assert needed < solution.users_for().least_accurate
-    assert (
-        f"\nFor every answer {best} needs {needed:,} people. A search for every answer (objective worst-query)"
-        in said_of(solution)[2]
-    )
+    said = said_of(solution)[2]
+    assert f"\nFor every answer {best} needs {needed:,} people." in said
+    assert "worst-query" not in said  # which is for an average over the values, and may need more
     off = 100 * math.sqrt(best.largest_comparable / 5000)
     with_users = said_of(solution, users=5000)[2]
     assert f"\nWith {best} every single answer is typically off by {off:.3g} % or less." in with_users

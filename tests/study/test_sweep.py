@@ -39,9 +39,10 @@ def test_a_sweep_goes_along_one_axis(name, axis, places, request):
     for mechanism, users in needed.items():
         for ours, every, least in zip(users, single[mechanism], needed[BOUND], strict=True):
             assert ours is None or every >= ours >= least
+    every = 16 / 15 if name == "budgets" else 1  # the literature divides by the last prefix, too
     for mechanism, literature in line.sample_complexity().items():
         pairs = zip(literature, needed[mechanism], strict=True)
-        assert all(one is None or abs(100 * one - users) <= 1 for one, users in pairs)
+        assert all(one is None or abs(100 * every * one - users) <= 1 for one, users in pairs)
 
 
 @pytest.mark.exhaustive
