@@ -254,6 +254,7 @@ def test_a_python_client_whose_first_report_in_a_process_is_raw_is_caught(tmp_pa
     assert audit(found, seeded(found), honest, **options).passed  # real randomness: fails once in a million
 
 
+@pytest.mark.exhaustive
 def test_the_client_of_an_exported_folder_is_audited(capsys, tmp_path):
     """A folder whose client tells the value fails, though the one that is installed here does not."""
     need("node")

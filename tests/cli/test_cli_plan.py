@@ -247,6 +247,7 @@ def test_a_survey_file_that_exists_is_kept(capsys):
     assert Path("survey.toml").read_text() == "mine"
 
 
+@pytest.mark.exhaustive
 def test_columns_that_are_left_out_are_said_once_before_the_search(capsys):
     rows = "".join(f"{20 + k % 50},1,{k % 999:03}.5,{'yn'[k % 2]},C{100 + k}\n" for k in range(300))
     Path("left.csv").write_text(f"age,income,x,smokes,id\n{rows}".replace(",1,", ',"1,012",'))
@@ -357,6 +358,7 @@ def ran(capsys, command):
         assert process.wait(timeout=60) == 0, said
 
 
+@pytest.mark.exhaustive
 def test_every_printed_command_runs_and_reads_as_the_plan_did_also_after_planning_again(capsys):
     Path("messy.csv").write_text(MESSY)
     status, first, err = run(capsys, "plan", "messy.csv", *READ, "--seconds", "2")
@@ -412,6 +414,7 @@ def test_codes_for_gaps_make_no_question_of_a_number_of_the_row(capsys):
         assert "id is left out" in err
 
 
+@pytest.mark.exhaustive
 def test_values_of_a_survey_file_that_names_its_answers_may_be_from_these(capsys):
     """Whoever plans it again does not know whether somebody wrote its values or a plan read them."""
     rows = "".join(f"{20 + k % 50},{'yn'[k % 2]}\n" for k in range(400))

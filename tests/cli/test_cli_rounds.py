@@ -80,6 +80,7 @@ def test_a_bundle_is_not_overwritten(survey, tmp_path, capsys):
     assert_refused(capsys, ("rounds", *survey[:2], "-o", out), "--force")
 
 
+@pytest.mark.exhaustive
 def test_a_survey_is_planned_asked_and_asked_again(tmp_path, monkeypatch, capsys):
     """The plan says that a second round pays for pay, and the command that it names makes one that answers."""
     monkeypatch.chdir(tmp_path)

@@ -57,7 +57,7 @@ WAYS_OUT = "people", "epsilon", "values"
 """Headings of what is about enough."""
 ERRORS = (
     "Errors are standard errors, as shares of all people, or of a mean in its unit. Answers that are known exactly, "
-    "such as the number of all people, are left out."
+    "such as the number of all people, do not count."
 )
 """What the errors of several questions are."""
 OUT = (

@@ -32,7 +32,7 @@ from stratagem.workloads.question import LISTED, called, is_survey, questions
 
 TYPICAL = (
     "The typical error of a question is the standard error of its answers, as a share of all people, or of what a mean "
-    f"could be. Answers that are known exactly, such as the number of all people, are left out. {HARDEST}"
+    f"could be. Answers that are known exactly, such as the number of all people, do not count. {HARDEST}"
 )
 """What the errors beside the questions of a survey are."""
 PROPOSED = " The possible answers were proposed from example answers and tell something about those people."
