@@ -340,10 +340,8 @@ def compared(case: Case, epsilon: float) -> tuple[st.Comparison, float]:
     if data.ndim == 1 and len(data) <= DETAILED:
         comparison = comparison.on(data)
         assert comparison.least_error is not None
-        few = math.sqrt(
-            estimated(case.workload) / case.workload.queries
-        )  # of all answers, as the errors here
-        return comparison, few * comparison.least_error / users
+        share = estimated(case.workload) / case.workload.queries  # errors here are of all answers
+        return comparison, math.sqrt(share) * comparison.least_error / users
     added = comparison.compared[OPTIMISED].problem.added(comparison.bounds.best)
     return comparison, math.sqrt(added / (users * case.workload.queries))
 

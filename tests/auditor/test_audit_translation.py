@@ -67,6 +67,7 @@ def test_the_independent_check_finds_the_certificate_right_and_what_breaks_it(ca
         {"cycles": [cycles[0] + 1, *cycles[1:]]},
         {"outputs": table["outputs"] - 1},
         {"low": table["low"] - 1 - (table["low"] >> 20)},
+        {"low": 1 << 60},
         {"patterns": [first | {"weight": first["weight"] + 1}, *table["patterns"][1:]]},
         {"patterns": [first | {"bits": "/" * len(first["bits"])}, *table["patterns"][1:]]},
     ):

@@ -276,6 +276,9 @@ def test_the_check_on_the_page_holds_and_sees_a_broken_table(case, tmp_path, mon
     exec(program, {})
     said = f"epsilon {float(found.epsilon):g} holds for the file with the hash {found.identifier}"
     assert capsys.readouterr().out.strip() == said
+    (tmp_path / "mechanism.ldp.json").write_text(json.dumps(json.loads(found.text) | {"note": "added"}))
+    with pytest.raises(AssertionError):  # the hash is computed, not read
+        exec(program, {})
     for change in (_smaller_epsilon, _low_above_high):
         broken = json.loads(found.text)
         change(broken)

@@ -368,8 +368,9 @@ def first_budget(epsilon: float | None, over: str | None) -> float | None:
 
 def first_domain(domain: str | None, over: str | None) -> str | None:
     """Return the domain that was given, or the first of those that --over names, each of which takes its place."""
-    along = domain is None and over is not None and over.startswith("domain=")
-    return over.removeprefix("domain=").split(",")[0] if along and over is not None else domain
+    if domain is None and over is not None and over.startswith("domain="):
+        return over.removeprefix("domain=").split(",")[0]
+    return domain
 
 
 def _number(text: str) -> float:

@@ -108,9 +108,8 @@ def _shares(
         asked = estimate.ask(Explicit(queries, estimate.workload.domain, (*names, *names, words)))
     except UnsupportedWorkloadError:  # no report tells how many people these are
         return []
-    alone = estimate.ask(
-        Explicit(known[None], estimate.workload.domain, (words,))
-    )  # the interval of a median's
+    # asked alone, as for a median: an interval may be wider beside others
+    alone = estimate.ask(Explicit(known[None], estimate.workload.domain, (words,)))
     whole, each = alone.table()[0], 1 / estimate.workload.queries if estimate.simultaneous else 1.0
     plain = replace(asked.raw(), simultaneous=False, confidence=estimate.confidence**each)
     parts, people = plain.answers[:k], float(plain.answers[-1])

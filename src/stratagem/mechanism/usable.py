@@ -315,9 +315,10 @@ def _widest(workload: Workload, single: Callable[[], np.ndarray], users: int, sh
     if not (1 < workload.queries < LOOKED_AT and 0 < share <= HALF):
         return ""
     worst = int(np.argmax(each := single()))
-    wide = 100 * standard_errors_each_side(CONFIDENCE) * (error := math.sqrt(each[worst] / users))
-    far = error > FAR * share
-    return far * f"the widest interval, ± {wide:.3g} %, is that of {Naming.of(workload).label(worst)}"
+    if (error := math.sqrt(each[worst] / users)) <= FAR * share:
+        return ""
+    wide = 100 * standard_errors_each_side(CONFIDENCE) * error
+    return f"the widest interval, ± {wide:.3g} %, is that of {Naming.of(workload).label(worst)}"
 
 
 def _stated(workload: Workload, allowed: float) -> str:

@@ -119,14 +119,14 @@ assert all(max(row) <= min(row) * allowed for row in numbers)
 """,
 }
 STRANGER = """\
-import json
+import hashlib, json
+from fractions import Fraction
 from pathlib import Path
 from stratagem.auditor.independent_check import recheck  # shares no code with the client that ships
 
 bundle = json.loads(Path({file}).read_bytes())
 assert recheck(bundle).holds
-epsilon = int(bundle["epsilon"][0]) / int(bundle["epsilon"][1])
-print(f"epsilon {{epsilon:g}} holds for the file with the hash", bundle["sha256"])
+epsilon = Fraction(*map(int, bundle["epsilon"]))
 """
 DOUBLES = """\
 import numpy as np
@@ -170,7 +170,7 @@ def check(subject: ReportContent) -> str:
         file = ascii(subject.file or "mechanism.ldp.json")
         if mechanism.table.kind in KINDS:
             return (WHOLE + KINDS[mechanism.table.kind] + SAID).format(file=file)
-        return STRANGER.format(file=file)
+        return (STRANGER + SAID).format(file=file)
     strategy = solution.strategy.enumerated
     if strategy is None or strategy.outputs * strategy.domain_size > DENSE:
         return SAVE
