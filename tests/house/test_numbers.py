@@ -15,7 +15,7 @@ REACHED = {
     "imports inside functions outside the command line": 40,
     "functions over 45 lines": 10,
     "functions with more than 12 parameters outside the command line": 0,
-    "lines": 67_011,
+    "lines": 67_014,
     "files": 285,
     "rooms": 19,
     "arrows between rooms": 94,
